@@ -1,0 +1,111 @@
+#ifndef ADDER_MSG_H
+#define ADDER_MSG_H
+
+#include <stdint.h>
+
+#include "frame.h"
+#include "limit.h"
+#include "pack.h"
+#include "proto.h"
+
+/*
+ * The fields of each frame, once: struct, encoder and decoder are made from
+ * these lists.  Kinds: U64, I64, BOOL, BIN (bytes or text), LIMITS.
+ */
+#define MSG_ZYGOTE_START(F)						\
+	F(U64, generation)						\
+	F(BIN, path)		/* adder-zygote */			\
+	F(BIN, python_env)	/* venv directory, "" for the system */	\
+	F(BIN, modules)		/* import list, comma separated */	\
+	F(BIN, warm_file)	/* program run once before forks, or "" */ \
+	F(BIN, scratch_dir)	/* parent of the scratch directories */	\
+	F(BOOL, debug)
+#define MSG_ZYGOTE_STOP(F)						\
+	F(U64, generation)
+#define MSG_WORKER_FORK(F)						\
+	F(U64, generation)						\
+	F(U64, worker)		/* never used twice */			\
+	F(LIMITS, limits)
+#define MSG_WORKER_KILL(F)						\
+	F(U64, worker)
+#define MSG_KEEPER_READY(F)						\
+	F(U64, version)		/* PROTO_VERSION */			\
+	F(BIN, report)		/* what the jail can do here, text */
+#define MSG_ZYGOTE_READY(F)						\
+	F(U64, generation)						\
+	F(U64, pid)							\
+	F(U64, import_ms)						\
+	F(U64, rss_kib)							\
+	F(BIN, python)		/* version */				\
+	F(BIN, packages)	/* "name version\n" lines, sorted */
+#define MSG_ZYGOTE_EXITED(F)						\
+	F(U64, generation)						\
+	F(I64, status)		/* as from wait(2) */
+#define MSG_WORKER_FORKED(F)						\
+	F(U64, worker)							\
+	F(U64, pid)
+#define MSG_WORKER_REFUSED(F)						\
+	F(U64, worker)							\
+	F(BIN, reason)
+#define MSG_WORKER_EXITED(F)						\
+	F(U64, worker)							\
+	F(I64, status)		/* as from wait(2) */			\
+	F(U64, cpu_us)		/* user + system, children included */	\
+	F(U64, peak_kib)	/* largest resident set */		\
+	F(BOOL, oom)		/* the memory cgroup killed it */
+#define MSG_JOB(F)							\
+	F(BIN, code)							\
+	F(BIN, stdin_data)						\
+	F(U64, policy)							\
+	F(LIMITS, limits)
+#define MSG_PARKED(F)							\
+	F(U64, prepare_us)	/* fork to parked */
+#define MSG_STARTED(F)							\
+	F(U64, version)
+#define MSG_VALUE(F)							\
+	F(BIN, text)		/* repr of the last expression */
+#define MSG_EXCEPTION(F)						\
+	F(BIN, type)		/* type name, qualified as Python prints it */ \
+	F(BIN, message)							\
+	F(BIN, traceback)	/* user frames only, with source lines */ \
+	F(U64, line)		/* deepest line in user code, 0 if none */
+#define MSG_IMAGE(F)							\
+	F(BIN, mime)							\
+	F(BIN, name)							\
+	F(BIN, data)
+#define MSG_FILE(F)							\
+	F(BIN, path)		/* relative to the scratch directory */	\
+	F(U64, size)							\
+	F(BOOL, whole)		/* data holds all of it */		\
+	F(BIN, data)
+#define MSG_DONE(F)							\
+	F(I64, exit_code)						\
+	F(BOOL, exited)		/* SystemExit, not the end of the code */ \
+	F(U64, cpu_us)		/* the worker's own count */		\
+	F(U64, peak_kib)
+
+#define MSG_FIELD_U64(name)	uint64_t name;
+#define MSG_FIELD_I64(name)	int64_t name;
+#define MSG_FIELD_BOOL(name)	int name;
+#define MSG_FIELD_BIN(name)	struct slice name;
+#define MSG_FIELD_LIMITS(name)	struct limits name;
+#define MSG_FIELD(kind, name)	MSG_FIELD_##kind(name)
+
+/*
+ * struct msg_JOB and so on; slices of a decoded message point into the
+ * frame.  msg_encode_X appends a whole frame, header included, to a new
+ * writer (the caller frees it with wr_free); it cannot fail.
+ * msg_decode_X: 0, or -1 with why (at least 96 bytes) filled in.
+ */
+#define X(T, num, dirs, max)						\
+	struct msg_##T { MSG_##T(MSG_FIELD) };			\
+	void	msg_encode_##T(struct writer *,			\
+		    const struct msg_##T *);				\
+	int	msg_decode_##T(const struct frame *,			\
+		    struct msg_##T *, char *why);
+FRAME_LIST(X)
+#undef X
+
+#define MSG_WHY_BYTES	96
+
+#endif

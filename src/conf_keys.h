@@ -1,0 +1,71 @@
+#ifndef ADDER_CONF_KEYS_H
+#define ADDER_CONF_KEYS_H
+
+/*
+ * Every configuration key, once.  The parser, -T, conf/adderd.conf and the
+ * key table of adderd.conf(5) come from this list or are tested against it.
+ *
+ * X(field, TYPE, key, default, min, max, when, help)
+ * TYPE: STR (char *), UINT (uint64_t), SIZE (bytes), TIME (milliseconds),
+ *       BOOL (int).  Defaults are written as a user writes them.
+ * when: RELOAD (a SIGHUP applies it) or RESTART.
+ */
+#define CONF_LIST(X)							\
+X(listen_unix, STR, "listen.unix", "", 0, 0, RESTART,			\
+  "Path of the Unix socket that MCP clients and adderctl connect to; empty for none.") \
+X(listen_unix_mode, STR, "listen.unix_mode", "0660", 0, 0, RESTART,	\
+  "Permissions of the Unix socket, octal.")				\
+X(listen_unix_group, STR, "listen.unix_group", "", 0, 0, RESTART,	\
+  "Group that owns the Unix socket; empty to leave it alone.")		\
+X(listen_tcp, STR, "listen.tcp", "", 0, 0, RESTART,			\
+  "Comma-separated host:port addresses for raw MCP over TCP; a port alone means 127.0.0.1.  Empty for none.") \
+X(clients_max, UINT, "clients.max", "256", 1, 65536, RELOAD,		\
+  "Connections served at once; further ones wait to be accepted.")	\
+X(client_calls_max, UINT, "clients.calls_max", "64", 1, 65536, RELOAD,	\
+  "Calls that one connection may have waiting or running; further ones are answered busy.") \
+X(message_max, SIZE, "message.max", "16m", 65536, 64 * 1024 * 1024, RELOAD, \
+  "Longest message, in bytes, that a client may send.")			\
+X(log_level, STR, "log.level", "info", 0, 0, RELOAD,			\
+  "error, warn, info or debug.")					\
+X(pool_warm, UINT, "pool.warm", "4", 1, 4096, RELOAD,			\
+  "Idle workers kept ready: forked, confined and parked.")		\
+X(pool_max, UINT, "pool.max", "16", 1, 4096, RELOAD,			\
+  "Jobs that may run at once.")						\
+X(queue_max, UINT, "queue.max", "256", 0, 1048576, RELOAD,		\
+  "Jobs that may wait for a worker; further ones are answered busy.")	\
+X(limits_timeout, TIME, "limits.timeout", "5s", 1, 86400000, RELOAD,	\
+  "Wall-clock time of a job that names no timeout.")			\
+X(limits_timeout_max, TIME, "limits.timeout_max", "60s", 1, 86400000, RELOAD, \
+  "Largest timeout that a call may ask for; larger ones are lowered to it.") \
+X(limits_cpu, TIME, "limits.cpu", "0", 0, 86400000, RELOAD,		\
+  "CPU time of a job; 0 means its timeout plus two seconds.")		\
+X(limits_memory, SIZE, "limits.memory", "512m", 0, 1099511627776, RELOAD, \
+  "Memory that a job may add to what the libraries use; 0 for no limit.") \
+X(limits_output, SIZE, "limits.output", "1m", 1024, 67108864, RELOAD,	\
+  "Bytes of stdout, and of stderr, that are kept: the first and the last half.") \
+X(limits_output_kill, SIZE, "limits.output_kill", "64m", 1024, 1099511627776, RELOAD, \
+  "Bytes of output after which a job is ended.")			\
+X(limits_scratch, SIZE, "limits.scratch", "64m", 0, 1099511627776, RELOAD, \
+  "Bytes of files that a job may hold.")				\
+X(limits_files, UINT, "limits.files", "8192", 0, 16777216, RELOAD,	\
+  "Files that a job may hold.")						\
+X(limits_pids, UINT, "limits.pids", "64", 0, 65536, RELOAD,		\
+  "Processes and threads of a job.")					\
+X(limits_fds, UINT, "limits.fds", "256", 16, 65536, RELOAD,		\
+  "Descriptors that a job may have open.")				\
+X(result_files, UINT, "result.files", "32", 0, 4096, RELOAD,		\
+  "Files and images of a job that come back with its answer.")		\
+X(python_env, STR, "python.env", "@default", 0, 0, RELOAD,		\
+  "Virtual environment that workers import from; system for the distribution's packages, @default for the one adderd was built with.") \
+X(python_modules, STR, "python.modules",				\
+  "numpy,scipy.optimize,scipy.integrate,scipy.stats,scipy.linalg,scipy.signal,scipy.interpolate,scipy.special,scipy.sparse,scipy.fft,sympy,pandas,matplotlib.pyplot", \
+  0, 0, RELOAD,								\
+  "Comma-separated modules imported before any worker is forked; a missing one is reported and left out.") \
+X(zygote_path, STR, "zygote.path", "@default", 0, 0, RELOAD,		\
+  "The adder-zygote program; @default for the one beside adderd or in the libexec directory.") \
+X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
+  "Python file that is run once in the zygote after its own warm-up.")	\
+X(scratch_dir, STR, "scratch.dir", "@default", 0, 0, RELOAD,		\
+  "Directory in which workers get their scratch directories; @default for a private one below the system's temporary directory.")
+
+#endif

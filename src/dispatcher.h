@@ -1,0 +1,53 @@
+#ifndef ADDER_DISPATCHER_H
+#define ADDER_DISPATCHER_H
+
+#include <stdint.h>
+
+#include "job.h"
+
+struct conf;
+struct dispatcher;
+struct event_base;
+
+/* What adderctl status and the log report. */
+struct dispatcher_status {
+	unsigned	 workers_idle;
+	unsigned	 workers_busy;
+	unsigned	 workers_starting;
+	unsigned	 queued;
+	uint64_t	 queue_age_us;	/* of the job that waits longest */
+	uint64_t	 generation;
+	int		 ready;		/* a zygote serves */
+	uint64_t	 zygote_restarts;
+	uint64_t	 zygote_import_ms;
+	uint64_t	 calls[VERDICT_COUNT];
+	const char	*python;	/* version, "" until known */
+	const char	*packages;	/* "name version\n" lines */
+	const char	*sandbox;	/* what the jail can do here */
+};
+
+/* Starts keeper and zygote; the first job waits for them.  The conf is
+ * referenced.  NULL with *why (the caller's to free) if no process can be
+ * started. */
+struct dispatcher *dispatcher_new(struct event_base *, struct conf *,
+		    char **why);
+/* A new conf: the next generation is started and the old one drained. */
+void		 dispatcher_reload(struct dispatcher *, struct conf *);
+/* Kills all jobs, without a call to their observers, and every process. */
+void		 dispatcher_free(struct dispatcher **);
+
+/* Queues a job; always returns one, and a job that cannot be queued ends
+ * with verdict busy. */
+struct job	*dispatcher_submit(struct dispatcher *, struct job_spec *,
+		    const struct job_observer *, void *arg);
+/* Ends a job, queued or running, with everything it started.  Its observer
+ * is not called again and the job is gone. */
+void		 dispatcher_cancel(struct dispatcher *, struct job *);
+/* Backpressure: while paused, output of a running job is not read. */
+void		 dispatcher_pause(struct dispatcher *, struct job *, int on);
+void		 dispatcher_status(const struct dispatcher *,
+		    struct dispatcher_status *);
+/* Jobs queued or running. */
+unsigned	 dispatcher_jobs(const struct dispatcher *);
+
+#endif
