@@ -1,0 +1,98 @@
+/*
+ * adderctl: a client for people and scripts.  It talks MCP to the Unix
+ * socket of adderd, like any other client, and knows one method more,
+ * adder/status.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl.h"
+
+#define DEFAULT_SOCKET	"/run/adder/adderd.sock"
+
+static const struct command {
+	const char	*name;
+	const char	*synopsis;
+	int		(*run)(const char *sock, int argc, char **argv);
+} commands[] = {
+	{ "run", "run [-i] [-o dir] [-t seconds] file | -", ctl_run },
+	{ "status", "status [--json]", ctl_status },
+};
+
+#define NCOMMANDS	(sizeof commands / sizeof commands[0])
+
+void
+ctl_die(int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("adderctl: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	exit(status);
+}
+
+static void __attribute__((noreturn))
+usage(void)
+{
+	size_t i;
+
+	fputs("usage: adderctl -V\n", stderr);
+	for (i = 0; i < NCOMMANDS; i++)
+		fprintf(stderr, "       adderctl [-s socket] %s\n",
+		    commands[i].synopsis);
+	exit(CTL_EXIT_USAGE);
+}
+
+static const struct command *
+find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NCOMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return &commands[i];
+	fprintf(stderr, "adderctl: there is no command \"%s\"\n", name);
+	usage();
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *sock = getenv("ADDER_SOCKET");
+	const struct command *command;
+	int opt;
+
+	if (sock == NULL || *sock == '\0')
+		sock = DEFAULT_SOCKET;
+	/* "+": options after the command belong to the command. */
+	while ((opt = getopt(argc, argv, "+s:V")) != -1) {
+		switch (opt) {
+		case 's':
+			sock = optarg;
+			break;
+		case 'V':
+			puts(PACKAGE_STRING);
+			return 0;
+		default:
+			usage();
+		}
+	}
+	if (optind == argc)
+		usage();
+	command = find_command(argv[optind]);
+	argc -= optind;
+	argv += optind;
+	optind = 0;		/* glibc: start over with another argv */
+	/* A server that goes away is an error message, not a signal. */
+	signal(SIGPIPE, SIG_IGN);
+	return command->run(sock, argc, argv);
+}
