@@ -13,7 +13,7 @@
 
 struct run_options {
 	const char	*file;		/* "-" is standard input */
-	const char	*save_dir;	/* NULL: images and files are only named */
+	const char	*save_dir;	/* NULL: only name what came */
 	double		 timeout;	/* seconds, 0 for the server's */
 	int		 pass_stdin;
 };
