@@ -33,6 +33,8 @@ X(pool_max, UINT, "pool.max", "16", 1, 4096, RELOAD,			\
   "Jobs that may run at once.")						\
 X(queue_max, UINT, "queue.max", "256", 0, 1048576, RELOAD,		\
   "Jobs that may wait for a worker; further ones are answered busy.")	\
+X(queue_timeout, TIME, "queue.timeout", "30s", 1, 86400000, RELOAD,	\
+  "Longest time that a job waits for a worker before it is answered busy.") \
 X(limits_timeout, TIME, "limits.timeout", "5s", 1, 86400000, RELOAD,	\
   "Wall-clock time of a job that names no timeout.")			\
 X(limits_timeout_max, TIME, "limits.timeout_max", "60s", 1, 86400000, RELOAD, \
@@ -55,6 +57,8 @@ X(limits_fds, UINT, "limits.fds", "256", 16, 65536, RELOAD,		\
   "Descriptors that a job may have open.")				\
 X(result_files, UINT, "result.files", "32", 0, 4096, RELOAD,		\
   "Files and images of a job that come back with its answer.")		\
+X(result_bytes, SIZE, "result.bytes", "32m", 0, 1073741824, RELOAD,	\
+  "Bytes of files and images of a job that come back with its answer.")	\
 X(python_env, STR, "python.env", "@default", 0, 0, RELOAD,		\
   "Virtual environment that workers import from; system for the distribution's packages, @default for the one adderd was built with.") \
 X(python_modules, STR, "python.modules",				\

@@ -1,0 +1,428 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/time.h>
+
+#include <event2/event.h>
+
+#include "clock.h"
+#include "conf.h"
+#include "dispatcher.h"
+#include "job_record.h"
+#include "job_verdict.h"
+#include "log_pipe.h"
+#include "mem.h"
+#include "pool.h"
+#include "supervisor.h"
+
+/*
+ * Jobs wait in one queue a principal; principals take turns.  So a client
+ * that sends a hundred calls delays another one by one call at most.
+ */
+struct turn {
+	TAILQ_ENTRY(turn)	 entry;
+	const void		*principal;
+	TAILQ_HEAD(, job)	 jobs;
+};
+
+struct dispatcher {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct pool		*pool;
+	struct supervisor	*supervisor;
+	TAILQ_HEAD(, turn)	 turns;
+	unsigned		 queued;
+	TAILQ_HEAD(, job)	 running;
+	unsigned		 nrunning;
+	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
+	struct event		*ev_refused;
+	struct event		*ev_dispatch;
+	struct event		*ev_queue;	/* queue.timeout */
+	uint64_t		 calls[VERDICT_COUNT];
+};
+
+/* What the dispatcher keeps of a job beside the job itself. */
+struct ticket {
+	struct dispatcher	*d;
+	const struct job_observer *observer;
+	void			*arg;
+};
+
+static void	on_started(struct job *, void *);
+static void	on_output(struct job *, enum job_stream, const char *, size_t,
+		    void *);
+static void	on_done(struct job *, const struct job_result *, void *);
+static void	on_available(void *);
+static void	on_returned(struct job *, void *);
+static void	on_born(const char *, void *);
+static void	dispatch(evutil_socket_t, short, void *);
+static void	answer_refused(evutil_socket_t, short, void *);
+static void	on_queue_timer(evutil_socket_t, short, void *);
+
+/* The dispatcher counts what ends, then tells the one who asked. */
+static const struct job_observer job_observer = {
+	on_started, on_output, on_done
+};
+static const struct pool_observer pool_observer = {
+	on_available, on_returned, on_born
+};
+
+struct dispatcher *
+dispatcher_new(struct event_base *base, struct conf *conf, char **why)
+{
+	struct dispatcher *d = xcalloc(1, sizeof *d);
+
+	d->base = base;
+	d->conf = conf_ref(conf);
+	TAILQ_INIT(&d->turns);
+	TAILQ_INIT(&d->running);
+	TAILQ_INIT(&d->refused);
+	d->ev_refused = event_new(base, -1, 0, answer_refused, d);
+	d->ev_dispatch = event_new(base, -1, 0, dispatch, d);
+	d->ev_queue = event_new(base, -1, 0, on_queue_timer, d);
+	d->pool = pool_new(base, conf, &pool_observer, d);
+	d->supervisor = supervisor_new(base, conf, d->pool, why);
+	if (d->supervisor == NULL)
+		dispatcher_free(&d);
+	return d;
+}
+
+static void
+job_drop(struct job *job)
+{
+	struct ticket *t = job->arg;
+
+	free(t);
+	job_free(&job);
+}
+
+static void
+drop_list(struct dispatcher *d)
+{
+	struct turn *turn;
+	struct job *job;
+
+	while ((turn = TAILQ_FIRST(&d->turns)) != NULL) {
+		while ((job = TAILQ_FIRST(&turn->jobs)) != NULL) {
+			TAILQ_REMOVE(&turn->jobs, job, entry);
+			job_drop(job);
+		}
+		TAILQ_REMOVE(&d->turns, turn, entry);
+		free(turn);
+	}
+	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
+		TAILQ_REMOVE(&d->refused, job, entry);
+		job_drop(job);
+	}
+	/* Those that run are freed with their workers. */
+	TAILQ_FOREACH(job, &d->running, entry)
+		free(job->arg);
+}
+
+void
+dispatcher_free(struct dispatcher **dp)
+{
+	struct dispatcher *d = *dp;
+
+	if (d == NULL)
+		return;
+	*dp = NULL;
+	supervisor_free(&d->supervisor);
+	drop_list(d);
+	pool_free(&d->pool);
+	log_pipe_close_all();
+	event_free(d->ev_queue);
+	event_free(d->ev_dispatch);
+	event_free(d->ev_refused);
+	conf_unref(&d->conf);
+	free(d);
+}
+
+void
+dispatcher_reload(struct dispatcher *d, struct conf *conf)
+{
+	conf_unref(&d->conf);
+	d->conf = conf_ref(conf);
+	pool_set_conf(d->pool, conf);
+	supervisor_reload(d->supervisor, conf);
+}
+
+static struct turn *
+turn_of(struct dispatcher *d, const void *principal)
+{
+	struct turn *turn;
+
+	TAILQ_FOREACH(turn, &d->turns, entry)
+		if (turn->principal == principal)
+			return turn;
+	turn = xcalloc(1, sizeof *turn);
+	turn->principal = principal;
+	TAILQ_INIT(&turn->jobs);
+	TAILQ_INSERT_TAIL(&d->turns, turn, entry);
+	return turn;
+}
+
+static void
+turn_done(struct dispatcher *d, struct turn *turn)
+{
+	if (!TAILQ_EMPTY(&turn->jobs))
+		return;
+	TAILQ_REMOVE(&d->turns, turn, entry);
+	free(turn);
+}
+
+static struct job *
+oldest_job(const struct dispatcher *d)
+{
+	struct job *oldest = NULL;
+	struct turn *turn;
+
+	TAILQ_FOREACH(turn, &d->turns, entry) {
+		struct job *job = TAILQ_FIRST(&turn->jobs);
+
+		if (oldest == NULL ||
+		    job->submitted_us < oldest->submitted_us)
+			oldest = job;
+	}
+	return oldest;
+}
+
+/* Arms the timer for the job that has waited longest. */
+static void
+watch_queue(struct dispatcher *d)
+{
+	struct job *job = oldest_job(d);
+	uint64_t now = clock_us(), due;
+	struct timeval tv;
+
+	if (job == NULL) {
+		event_del(d->ev_queue);
+		return;
+	}
+	due = job->submitted_us + job->conf->queue_timeout * 1000;
+	due = due > now ? due - now : 0;
+	tv.tv_sec = due / 1000000;
+	tv.tv_usec = due % 1000000;
+	event_add(d->ev_queue, &tv);
+}
+
+static void
+enqueue(struct dispatcher *d, struct job *job, int first)
+{
+	struct turn *turn = turn_of(d, job->spec.principal);
+
+	if (first)
+		TAILQ_INSERT_HEAD(&turn->jobs, job, entry);
+	else
+		TAILQ_INSERT_TAIL(&turn->jobs, job, entry);
+	if (d->queued++ == 0)
+		watch_queue(d);
+}
+
+static void
+dequeue(struct dispatcher *d, struct job *job)
+{
+	struct turn *turn = turn_of(d, job->spec.principal);
+
+	TAILQ_REMOVE(&turn->jobs, job, entry);
+	turn_done(d, turn);
+	d->queued--;
+}
+
+struct job *
+dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
+    const struct job_observer *observer, void *arg)
+{
+	struct ticket *t = xcalloc(1, sizeof *t);
+	struct job *job;
+
+	t->d = d;
+	t->observer = observer;
+	t->arg = arg;
+	job = job_new(spec, d->conf, &job_observer, t);
+	if (d->queued > 0 && d->queued >= d->conf->queue_max) {
+		TAILQ_INSERT_TAIL(&d->refused, job, entry);
+		job_condemn(job, VERDICT_BUSY);
+		event_active(d->ev_refused, 0, 0);
+		return job;
+	}
+	enqueue(d, job, 0);
+	event_active(d->ev_dispatch, 0, 0);
+	return job;
+}
+
+/* Gives waiting jobs to workers, one a principal in turn. */
+static void
+dispatch(evutil_socket_t fd, short what, void *arg)
+{
+	struct dispatcher *d = arg;
+	struct turn *turn;
+	struct job *job;
+
+	while ((turn = TAILQ_FIRST(&d->turns)) != NULL) {
+		job = TAILQ_FIRST(&turn->jobs);
+		TAILQ_REMOVE(&turn->jobs, job, entry);
+		TAILQ_INSERT_TAIL(&d->running, job, entry);
+		if (pool_assign(d->pool, job) == -1) {
+			TAILQ_REMOVE(&d->running, job, entry);
+			TAILQ_INSERT_HEAD(&turn->jobs, job, entry);
+			break;
+		}
+		d->queued--;
+		d->nrunning++;
+		TAILQ_REMOVE(&d->turns, turn, entry);
+		TAILQ_INSERT_TAIL(&d->turns, turn, entry);
+		turn_done(d, turn);
+	}
+	pool_set_demand(d->pool, d->queued);
+}
+
+static void
+answer_busy(struct job *job)
+{
+	char *reason = job_reason(job, VERDICT_BUSY);
+
+	job_finish(&job, VERDICT_BUSY, reason);
+}
+
+static void
+answer_refused(evutil_socket_t fd, short what, void *arg)
+{
+	struct dispatcher *d = arg;
+	struct job *job;
+
+	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
+		TAILQ_REMOVE(&d->refused, job, entry);
+		answer_busy(job);
+	}
+}
+
+static void
+on_queue_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct dispatcher *d = arg;
+	uint64_t now = clock_us();
+	struct job *job;
+
+	while ((job = oldest_job(d)) != NULL && job->submitted_us +
+	    job->conf->queue_timeout * 1000 <= now) {
+		dequeue(d, job);
+		answer_busy(job);
+	}
+	watch_queue(d);
+}
+
+void
+dispatcher_cancel(struct dispatcher *d, struct job *job)
+{
+	struct ticket *t = job->arg;
+
+	d->calls[VERDICT_CANCELLED]++;
+	if (job->worker != NULL) {
+		TAILQ_REMOVE(&d->running, job, entry);
+		d->nrunning--;
+		free(t);
+		pool_cancel(d->pool, job);
+		return;
+	}
+	if (job->condemned)
+		TAILQ_REMOVE(&d->refused, job, entry);
+	else
+		dequeue(d, job);
+	job_drop(job);
+}
+
+void
+dispatcher_pause(struct dispatcher *d, struct job *job, int on)
+{
+	job->paused = on;
+	pool_pause(job);
+}
+
+void
+dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
+{
+	const struct job *oldest = oldest_job(d);
+	struct pool_counts c;
+
+	memset(st, 0, sizeof *st);
+	pool_counts(d->pool, &c);
+	st->workers_idle = c.parked;
+	st->workers_busy = c.busy;
+	st->workers_starting = c.starting;
+	st->queued = d->queued;
+	if (oldest != NULL)
+		st->queue_age_us = clock_us() - oldest->submitted_us;
+	memcpy(st->calls, d->calls, sizeof st->calls);
+	supervisor_status(d->supervisor, st);
+}
+
+unsigned
+dispatcher_jobs(const struct dispatcher *d)
+{
+	return d->queued + d->nrunning;
+}
+
+static void
+on_started(struct job *job, void *arg)
+{
+	struct ticket *t = arg;
+
+	if (t->observer->started != NULL)
+		t->observer->started(job, t->arg);
+}
+
+static void
+on_output(struct job *job, enum job_stream stream, const char *data,
+    size_t len, void *arg)
+{
+	struct ticket *t = arg;
+
+	if (t->observer->output != NULL)
+		t->observer->output(job, stream, data, len, t->arg);
+}
+
+static void
+on_done(struct job *job, const struct job_result *result, void *arg)
+{
+	struct ticket *t = arg;
+	struct dispatcher *d = t->d;
+
+	if (job->tries > 0 && job->started_us != 0) {
+		TAILQ_REMOVE(&d->running, job, entry);
+		d->nrunning--;
+	}
+	d->calls[result->verdict]++;
+	t->observer->done(job, result, t->arg);
+	free(t);
+}
+
+static void
+on_available(void *arg)
+{
+	struct dispatcher *d = arg;
+
+	if (d->queued > 0)
+		event_active(d->ev_dispatch, 0, 0);
+}
+
+static void
+on_returned(struct job *job, void *arg)
+{
+	struct dispatcher *d = arg;
+
+	TAILQ_REMOVE(&d->running, job, entry);
+	d->nrunning--;
+	enqueue(d, job, 1);
+	event_active(d->ev_dispatch, 0, 0);
+}
+
+static void
+on_born(const char *why, void *arg)
+{
+	struct dispatcher *d = arg;
+
+	supervisor_worker_born(d->supervisor, why);
+}

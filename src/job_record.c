@@ -1,0 +1,212 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "clock.h"
+#include "conf.h"
+#include "job_record.h"
+#include "log.h"
+#include "mem.h"
+
+static void
+run_id_make(char *out, size_t len)
+{
+	unsigned char raw[16];
+	size_t i;
+
+	if (getrandom(raw, sizeof raw, 0) != sizeof raw)
+		fatal("no random bytes from the kernel");
+	for (i = 0; i < sizeof raw && 2 * i + 2 < len; i++)
+		snprintf(out + 2 * i, len - 2 * i, "%02x", raw[i]);
+}
+
+struct job *
+job_new(const struct job_spec *spec, struct conf *conf,
+    const struct job_observer *observer, void *arg)
+{
+	struct job *job = xcalloc(1, sizeof *job);
+	int i;
+
+	job->spec = *spec;
+	job->conf = conf_ref(conf);
+	job->observer = observer;
+	job->arg = arg;
+	job->submitted_us = clock_us();
+	job->result.exit_code = -1;
+	for (i = 0; i < JOB_STREAMS; i++)
+		capture_init(&job->capture[i], spec->limits.output);
+	run_id_make(job->result.run_id, sizeof job->result.run_id);
+	return job;
+}
+
+static void
+job_file_free(struct job_file *f)
+{
+	free(f->name);
+	free(f->mime);
+	free(f->data);
+}
+
+static void
+job_result_free(struct job_result *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nimages; i++)
+		job_file_free(&r->images[i]);
+	for (i = 0; i < r->nfiles; i++)
+		job_file_free(&r->files[i]);
+	free(r->images);
+	free(r->files);
+	for (i = 0; i < JOB_STREAMS; i++) {
+		free(r->output[i].head);
+		free(r->output[i].tail);
+	}
+	free(r->reason);
+	free(r->exc_type);
+	free(r->exc_message);
+	free(r->traceback);
+	free(r->value);
+}
+
+void
+job_free(struct job **jobp)
+{
+	struct job *job = *jobp;
+	int i;
+
+	if (job == NULL)
+		return;
+	*jobp = NULL;
+	for (i = 0; i < JOB_STREAMS; i++)
+		capture_free(&job->capture[i]);
+	job_result_free(&job->result);
+	conf_unref(&job->conf);
+	free(job->spec.code);
+	free(job->spec.stdin_data);
+	free(job);
+}
+
+void
+job_output(struct job *job, enum job_stream stream, const char *data,
+    size_t len)
+{
+	struct capture *c = &job->capture[stream];
+	uint64_t shown = c->total;
+
+	capture_add(c, data, len);
+	if (job->observer->output == NULL || shown >= c->limit)
+		return;
+	if (len > c->limit - shown)
+		len = c->limit - shown;
+	job->observer->output(job, stream, data, len, job->arg);
+}
+
+void
+job_value(struct job *job, const struct msg_VALUE *m)
+{
+	struct job_result *r = &job->result;
+
+	if (r->value != NULL)
+		return;
+	r->value = xmemdupz(m->text.data, m->text.len);
+	r->value_len = m->text.len;
+}
+
+void
+job_exception(struct job *job, const struct msg_EXCEPTION *m)
+{
+	struct job_result *r = &job->result;
+
+	if (r->exc_type != NULL)
+		return;
+	r->exc_type = xmemdupz(m->type.data, m->type.len);
+	r->exc_message = xmemdupz(m->message.data, m->message.len);
+	r->traceback = xmemdupz(m->traceback.data, m->traceback.len);
+	r->exc_line = m->line;
+}
+
+/* NULL if the job has as many files as may come back with an answer. */
+static struct job_file *
+file_add(struct job *job, struct job_file **list, size_t *n, size_t bytes)
+{
+	struct job_result *r = &job->result;
+
+	if (r->nimages + r->nfiles >= job->conf->result_files ||
+	    bytes > job->conf->result_bytes - job->files_bytes) {
+		r->files_left_out++;
+		return NULL;
+	}
+	job->files_bytes += bytes;
+	*list = xreallocarray(*list, *n + 1, sizeof **list);
+	memset(&(*list)[*n], 0, sizeof **list);
+	return &(*list)[(*n)++];
+}
+
+void
+job_image(struct job *job, const struct msg_IMAGE *m)
+{
+	struct job_file *f = file_add(job, &job->result.images,
+	    &job->result.nimages, m->data.len);
+
+	if (f == NULL)
+		return;
+	f->name = xmemdupz(m->name.data, m->name.len);
+	f->mime = xmemdupz(m->mime.data, m->mime.len);
+	f->data = xmemdupz(m->data.data, m->data.len);
+	f->len = f->size = m->data.len;
+	f->whole = 1;
+}
+
+void
+job_file(struct job *job, const struct msg_FILE *m)
+{
+	struct job_file *f = file_add(job, &job->result.files,
+	    &job->result.nfiles, m->data.len);
+
+	if (f == NULL)
+		return;
+	f->name = xmemdupz(m->path.data, m->path.len);
+	f->mime = xstrdup("");
+	f->data = xmemdupz(m->data.data, m->data.len);
+	f->len = m->data.len;
+	f->size = m->size;
+	f->whole = m->whole;
+}
+
+void
+job_condemn(struct job *job, enum verdict verdict)
+{
+	if (job->condemned)
+		return;
+	job->condemned = 1;
+	job->condemned_as = verdict;
+}
+
+void
+job_finish(struct job **jobp, enum verdict verdict, char *reason)
+{
+	struct job *job = *jobp;
+	struct job_result *r = &job->result;
+	uint64_t now = clock_us();
+	int i;
+
+	*jobp = NULL;
+	r->verdict = verdict;
+	r->reason = reason;
+	if (job->started_us != 0) {
+		r->queue_us = job->started_us - job->submitted_us;
+		r->wall_us = now - job->started_us;
+	} else
+		r->queue_us = now - job->submitted_us;
+	for (i = 0; i < JOB_STREAMS; i++)
+		capture_take(&job->capture[i], &r->output[i]);
+	log_debug("job %s: %s, wall %llu us, queue %llu us", r->run_id,
+	    verdict_name(verdict), (unsigned long long)r->wall_us,
+	    (unsigned long long)r->queue_us);
+	job->observer->done(job, r, job->arg);
+	job_free(&job);
+}

@@ -1,0 +1,51 @@
+#ifndef ADDER_JOB_RECORD_H
+#define ADDER_JOB_RECORD_H
+
+#include <sys/queue.h>
+
+#include "capture.h"
+#include "job.h"
+#include "msg.h"
+
+struct conf;
+struct worker_proc;
+
+/* A job from submission to its answer, as the side that runs it sees it. */
+struct job {
+	TAILQ_ENTRY(job)	 entry;		/* in its turn's queue */
+	struct job_spec		 spec;
+	struct conf		*conf;		/* the one it started with */
+	const struct job_observer *observer;
+	void			*arg;
+	struct worker_proc	*worker;	/* NULL while it waits */
+	uint64_t		 submitted_us;
+	uint64_t		 started_us;	/* 0 while it waits */
+	unsigned		 tries;		/* workers it was given to */
+	int			 paused;	/* its output is not read */
+	/* Set when adder itself ends the job, before the kernel's word. */
+	int			 condemned;
+	enum verdict		 condemned_as;
+	int			 has_done;	/* the worker's claim */
+	struct msg_DONE		 done;
+	struct capture		 capture[JOB_STREAMS];
+	size_t			 files_bytes;
+	struct job_result	 result;
+};
+
+/* Takes over the spec's buffers. */
+struct job	*job_new(const struct job_spec *, struct conf *,
+		    const struct job_observer *, void *arg);
+void		 job_free(struct job **);
+/* What a worker sent: recorded, within the bounds of the conf. */
+void		 job_output(struct job *, enum job_stream, const char *,
+		    size_t);
+void		 job_value(struct job *, const struct msg_VALUE *);
+void		 job_exception(struct job *, const struct msg_EXCEPTION *);
+void		 job_image(struct job *, const struct msg_IMAGE *);
+void		 job_file(struct job *, const struct msg_FILE *);
+/* Marks a job that adder ends itself; the first mark counts. */
+void		 job_condemn(struct job *, enum verdict);
+/* Completes the result, tells the observer, frees the job. */
+void		 job_finish(struct job **, enum verdict, char *reason);
+
+#endif

@@ -1,0 +1,204 @@
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "conf.h"
+#include "job_record.h"
+#include "job_verdict.h"
+#include "mem.h"
+#include "units.h"
+
+static enum verdict
+judge_exception(const struct job *job)
+{
+	if (strcmp(job->result.exc_type, "MemoryError") == 0)
+		return VERDICT_MEMORY;
+	return VERDICT_EXCEPTION;
+}
+
+static enum verdict
+judge_signal(int sig, int oom)
+{
+	if (sig == SIGXCPU)
+		return VERDICT_CPU;
+	if (sig == SIGKILL && oom)
+		return VERDICT_MEMORY;
+	if (sig == SIGSYS)
+		return VERDICT_DENIED;
+	return VERDICT_SIGNAL;
+}
+
+enum verdict
+job_judge(struct job *job, int status, int oom)
+{
+	struct job_result *r = &job->result;
+
+	if (job->condemned)
+		return job->condemned_as;
+	if (job->has_done)
+		r->exit_code = job->done.exit_code;
+	else if (status == -1)
+		return VERDICT_LOST;
+	else if (WIFSIGNALED(status)) {
+		r->signal = WTERMSIG(status);
+		return judge_signal(r->signal, oom);
+	} else
+		r->exit_code = WEXITSTATUS(status);
+	if (r->exc_type != NULL)
+		return judge_exception(job);
+	return r->exit_code == 0 ? VERDICT_OK : VERDICT_EXIT;
+}
+
+static char *
+say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static char *
+say(const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	xvasprintf(&s, fmt, ap);
+	va_end(ap);
+	return s;
+}
+
+static char *
+reason_timeout(const struct job *job)
+{
+	char limit[32], most[32];
+
+	duration_format(job->spec.limits.timeout_ms, limit, sizeof limit);
+	duration_format(job->conf->limits_timeout_max, most, sizeof most);
+	return say("The program was stopped at its time limit of %s; make it "
+	    "do less, or ask for a longer timeout (at most %s).", limit,
+	    most);
+}
+
+static char *
+reason_cpu(const struct job *job)
+{
+	char limit[32];
+
+	duration_format(job->spec.limits.cpu_ms, limit, sizeof limit);
+	return say("The program was stopped after %s of CPU time, its limit; "
+	    "make it do less.", limit);
+}
+
+static char *
+reason_memory(const struct job *job)
+{
+	char limit[32];
+
+	size_format(job->spec.limits.memory, limit, sizeof limit);
+	return say("The program needed more memory than its limit of %s "
+	    "(peak %llu KiB resident); work on smaller pieces of data.",
+	    limit, (unsigned long long)job->result.peak_kib);
+}
+
+static char *
+reason_output(const struct job *job)
+{
+	char limit[32];
+
+	size_format(job->conf->limits_output_kill, limit, sizeof limit);
+	return say("The program was stopped because it had written %llu bytes "
+	    "of output, more than the limit of %s; print less.",
+	    (unsigned long long)(job->capture[JOB_STDOUT].total +
+	    job->capture[JOB_STDERR].total), limit);
+}
+
+static char *
+reason_signal(const struct job *job)
+{
+	int sig = job->result.signal;
+	const char *name = sigabbrev_np(sig);
+	const char *hint;
+
+	switch (sig) {
+	case SIGSEGV:
+	case SIGBUS:
+		hint = "an invalid memory access in native code, or too deep "
+		    "a recursion in C";
+		break;
+	case SIGABRT:
+		hint = "native code called abort()";
+		break;
+	case SIGKILL:
+		hint = "it was killed, by itself or by the system for want of "
+		    "memory";
+		break;
+	default:
+		hint = "sent by the program itself";
+	}
+	return say("The program died from signal %d (SIG%s): %s.", sig,
+	    name != NULL ? name : "?", hint);
+}
+
+static char *
+reason_exit(const struct job *job)
+{
+	return say("The program ended with exit status %d.",
+	    job->result.exit_code);
+}
+
+static char *
+reason_exception(const struct job *job)
+{
+	const struct job_result *r = &job->result;
+
+	if (r->exc_line == 0)
+		return say("The program ended with an uncaught %s.",
+		    r->exc_type);
+	return say("The program ended with an uncaught %s at line %llu.",
+	    r->exc_type, (unsigned long long)r->exc_line);
+}
+
+static char *
+reason_busy(const struct job *job)
+{
+	char wait[32];
+
+	duration_format(job->conf->queue_timeout, wait, sizeof wait);
+	return say("The server is busy: the program was not run, because "
+	    "%llu programs wait already or it has waited %s; try again in a "
+	    "few seconds.", (unsigned long long)job->conf->queue_max, wait);
+}
+
+char *
+job_reason(const struct job *job, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_OK:
+		return xstrdup("");
+	case VERDICT_EXCEPTION:
+		return reason_exception(job);
+	case VERDICT_EXIT:
+		return reason_exit(job);
+	case VERDICT_TIMEOUT:
+		return reason_timeout(job);
+	case VERDICT_CPU:
+		return reason_cpu(job);
+	case VERDICT_MEMORY:
+		return reason_memory(job);
+	case VERDICT_OUTPUT:
+		return reason_output(job);
+	case VERDICT_SIGNAL:
+		return reason_signal(job);
+	case VERDICT_BUSY:
+		return reason_busy(job);
+	case VERDICT_DENIED:
+		return xstrdup("The program was stopped because it made a "
+		    "system call that the sandbox refuses; leave that call "
+		    "out.");
+	case VERDICT_LOST:
+		return xstrdup("The process that ran the program vanished "
+		    "and its result is lost; run it again.");
+	default:
+		return say("The program ended as %s.", verdict_name(verdict));
+	}
+}

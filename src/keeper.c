@@ -1,0 +1,447 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "control_queue.h"
+#include "fdpass.h"
+#include "fdutil.h"
+#include "keeper.h"
+#include "keeper_strays.h"
+#include "keeper_workers.h"
+#include "keeper_zygote.h"
+#include "log.h"
+#include "mem.h"
+#include "msg.h"
+#include "rmtree.h"
+
+/*
+ * The keeper is the parent of everything that runs Python.  It does what it
+ * is told and decides nothing: starts zygotes, passes fork requests on,
+ * kills by pidfd, reaps, removes scratch directories, and reports.  It ends,
+ * and takes all below with it, when the control link closes: that is how
+ * adderd's own end, by whatever cause, ends everything.
+ */
+
+#define BATCH_MAX	64
+
+struct zygote {
+	LIST_ENTRY(zygote)	 entry;
+	uint64_t		 generation;
+	pid_t			 pid;
+	int			 pidfd;
+	int			 sock;
+	struct control_queue	*queue;
+	struct event		*ev_control;
+	struct event		*ev_exit;
+	struct keeper		*k;
+};
+
+struct keeper {
+	struct event_base	*base;
+	struct control_queue	*queue;		/* to adderd */
+	struct event		*ev_control;
+	struct keeper_workers	*workers;
+	struct keeper_strays	*strays;
+	LIST_HEAD(, zygote)	 zygotes;
+	char			 scratch[PATH_MAX];	/* "" until made */
+	int			 scratch_fd;
+};
+
+#define SEND(q, T, ...)							\
+	do {								\
+		struct msg_##T m_ = { __VA_ARGS__ };			\
+		struct writer w_;					\
+									\
+		msg_encode_##T(&w_, &m_);				\
+		control_queue_send(q, &w_, NULL, 0);			\
+	} while (0)
+
+static struct zygote *
+zygote_find(struct keeper *k, uint64_t generation)
+{
+	struct zygote *z;
+
+	LIST_FOREACH(z, &k->zygotes, entry)
+		if (z->generation == generation)
+			return z;
+	return NULL;
+}
+
+static void
+on_worker_ended(pid_t pid, void *arg)
+{
+	struct keeper *k = arg;
+
+	keeper_strays_of(k->strays, pid);
+}
+
+static void
+on_worker_exited(const struct msg_WORKER_EXITED *m, void *arg)
+{
+	struct keeper *k = arg;
+	struct writer w;
+
+	msg_encode_WORKER_EXITED(&w, m);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+static const struct keeper_workers_observer workers_observer = {
+	on_worker_ended, on_worker_exited
+};
+
+static void
+refuse_worker(struct keeper *k, uint64_t worker, const char *reason)
+{
+	SEND(k->queue, WORKER_REFUSED, .worker = worker,
+	    .reason = slice_of(reason));
+}
+
+static void
+on_unanswered(uint64_t worker, void *arg)
+{
+	refuse_worker(arg, worker, "the zygote ended before it was forked");
+}
+
+static void
+zygote_free(struct zygote *z)
+{
+	LIST_REMOVE(z, entry);
+	keeper_strays_spare(z->k->strays, z->pid, 0);
+	control_queue_free(&z->queue);
+	if (z->ev_control != NULL)
+		event_free(z->ev_control);
+	if (z->ev_exit != NULL)
+		event_free(z->ev_exit);
+	fd_close(&z->sock);
+	fd_close(&z->pidfd);
+	free(z);
+}
+
+static void
+on_zygote_exit(evutil_socket_t fd, short what, void *arg)
+{
+	struct zygote *z = arg;
+	struct keeper *k = z->k;
+	uint64_t generation = z->generation;
+	int status = 0;
+
+	while (waitpid(z->pid, &status, 0) == -1 && errno == EINTR)
+		;
+	zygote_free(z);
+	keeper_workers_unanswered(k->workers, generation, on_unanswered, k);
+	/* It may have forked a worker and died before it could say so. */
+	keeper_strays_look(k->strays);
+	SEND(k->queue, ZYGOTE_EXITED, .generation = generation,
+	    .status = status);
+}
+
+/* Passes a frame of the zygote on to adderd as it is. */
+static void
+pass_up(struct keeper *k, const struct frame *f)
+{
+	struct writer w;
+
+	wr_init(&w);
+	msgpack_sbuffer_write(&w.buf, f->payload - FRAME_HEADER_BYTES,
+	    f->len + FRAME_HEADER_BYTES);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+static int
+on_zygote_frame(struct zygote *z, const struct frame *f, int *fds, int *nfds,
+    char *why)
+{
+	struct keeper *k = z->k;
+
+	if (f->type == FRAME_WORKER_FORKED) {
+		struct msg_WORKER_FORKED m;
+
+		if (msg_decode_WORKER_FORKED(f, &m, why) == -1)
+			return -1;
+		if (*nfds != 1) {
+			snprintf(why, MSG_WHY_BYTES, "no pidfd came with it");
+			return -1;
+		}
+		*nfds = 0;
+		if (keeper_workers_forked(k->workers, m.worker, m.pid,
+		    fds[0]) == -1) {
+			snprintf(why, MSG_WHY_BYTES, "nobody asked for it");
+			return -1;
+		}
+	} else if (f->type == FRAME_WORKER_REFUSED) {
+		struct msg_WORKER_REFUSED m;
+
+		if (msg_decode_WORKER_REFUSED(f, &m, why) == -1)
+			return -1;
+		keeper_workers_refused(k->workers, m.worker);
+	}
+	pass_up(k, f);
+	return 0;
+}
+
+static void
+on_zygote_control(evutil_socket_t fd, short what, void *arg)
+{
+	static char buf[CONTROL_FRAME_MAX];
+	char why[MSG_WHY_BYTES] = "";
+	struct zygote *z = arg;
+	int fds[FRAME_FDS_MAX], nfds, rv, bad;
+	const char *rule;
+	struct frame f;
+
+	rv = control_recv(fd, ZYGOTE_TO_KEEPER, buf, &f, fds, &nfds, &rule);
+	if (rv == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (rv == 0) {
+		event_del(z->ev_control);	/* its exit is reported */
+		return;
+	}
+	bad = rv == -1 ||
+	    on_zygote_frame(z, &f, fds, &nfds, why) == -1;
+	while (nfds > 0)
+		close(fds[--nfds]);
+	if (bad) {
+		log_warnx("zygote %" PRIu64 ": killed for a bad frame: %s",
+		    z->generation, rv == -1 && rule != NULL ? rule : why);
+		event_del(z->ev_control);
+		pidfd_kill(z->pidfd, SIGKILL);
+	}
+}
+
+/* A private directory for this keeper's life. */
+static int
+make_scratch(struct keeper *k, struct slice parent)
+{
+	if (k->scratch_fd != -1)
+		return 0;
+	snprintf(k->scratch, sizeof k->scratch, "%.*s/adder-XXXXXX",
+	    (int)parent.len, parent.data);
+	if (mkdtemp(k->scratch) == NULL)
+		return -1;
+	/* Workers of other users look up their own directories in it. */
+	if (chmod(k->scratch, 0711) == -1)
+		return -1;
+	k->scratch_fd = open(k->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (k->scratch_fd == -1)
+		return -1;
+	keeper_workers_set_scratch(k->workers, k->scratch_fd);
+	return 0;
+}
+
+static struct zygote *
+zygote_new(struct keeper *k, const struct msg_ZYGOTE_START *m, int sock,
+    pid_t pid)
+{
+	struct zygote *z = xcalloc(1, sizeof *z);
+
+	z->k = k;
+	z->generation = m->generation;
+	z->pid = pid;
+	z->sock = sock;
+	z->pidfd = pidfd_open_pid(pid);
+	if (z->pidfd == -1)
+		fatal("no pidfd for zygote %ld", (long)pid);
+	z->queue = control_queue_new(k->base, sock);
+	z->ev_control = event_new(k->base, sock, EV_READ | EV_PERSIST,
+	    on_zygote_control, z);
+	z->ev_exit = event_new(k->base, z->pidfd, EV_READ, on_zygote_exit, z);
+	event_add(z->ev_control, NULL);
+	event_add(z->ev_exit, NULL);
+	LIST_INSERT_HEAD(&k->zygotes, z, entry);
+	keeper_strays_spare(k->strays, pid, 1);
+	return z;
+}
+
+static void
+zygote_start(struct keeper *k, const struct msg_ZYGOTE_START *m, int log_fd)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (make_scratch(k, m->scratch_dir) == -1 ||
+	    control_pair(pair) == -1 || fd_set_nonblock(pair[0]) == -1) {
+		log_warn("zygote %" PRIu64 ": not started, scratch.dir %.*s",
+		    m->generation, (int)m->scratch_dir.len,
+		    m->scratch_dir.data);
+		SEND(k->queue, ZYGOTE_EXITED, .generation = m->generation,
+		    .status = 0xff00);
+		return;
+	}
+	pid = keeper_zygote_exec(m, k->scratch, pair[1], log_fd);
+	close(pair[1]);
+	if (pid == -1) {
+		log_warn("zygote %" PRIu64 ": not forked", m->generation);
+		close(pair[0]);
+		SEND(k->queue, ZYGOTE_EXITED, .generation = m->generation,
+		    .status = 0xff00);
+		return;
+	}
+	zygote_new(k, m, pair[0], pid);
+}
+
+static void
+worker_fork(struct keeper *k, const struct msg_WORKER_FORK *m, const int *fds,
+    int nfds)
+{
+	struct zygote *z = zygote_find(k, m->generation);
+	struct writer w;
+
+	if (z == NULL || nfds != 3) {
+		refuse_worker(k, m->worker, "there is no such zygote");
+		return;
+	}
+	keeper_workers_asked(k->workers, m->worker, m->generation);
+	msg_encode_WORKER_FORK(&w, m);
+	control_queue_send(z->queue, &w, fds, nfds);
+}
+
+#define DECODE(T)							\
+	struct msg_##T m;						\
+									\
+	if (msg_decode_##T(f, &m, why) == -1)				\
+		return -1
+
+static int
+on_server_frame(struct keeper *k, const struct frame *f, const int *fds,
+    int nfds, char *why)
+{
+	switch (f->type) {
+	case FRAME_ZYGOTE_START: {
+		DECODE(ZYGOTE_START);
+		zygote_start(k, &m, nfds == 1 ? fds[0] : STDERR_FILENO);
+		return 0;
+	}
+	case FRAME_ZYGOTE_STOP: {
+		struct zygote *z;
+		DECODE(ZYGOTE_STOP);
+
+		if ((z = zygote_find(k, m.generation)) != NULL)
+			pidfd_kill(z->pidfd, SIGKILL);
+		return 0;
+	}
+	case FRAME_WORKER_FORK: {
+		DECODE(WORKER_FORK);
+		worker_fork(k, &m, fds, nfds);
+		return 0;
+	}
+	case FRAME_WORKER_KILL: {
+		DECODE(WORKER_KILL);
+		keeper_workers_kill(k->workers, m.worker);
+		return 0;
+	}
+	default:
+		return -1;
+	}
+}
+
+static void
+on_server_control(evutil_socket_t fd, short what, void *arg)
+{
+	static char buf[CONTROL_FRAME_MAX];
+	char why[MSG_WHY_BYTES] = "";
+	struct keeper *k = arg;
+	int fds[FRAME_FDS_MAX], nfds, rv, i;
+	const char *rule;
+	struct frame f;
+
+	for (i = 0; i < BATCH_MAX; i++) {
+		rv = control_recv(fd, SERVER_TO_KEEPER, buf, &f, fds, &nfds,
+		    &rule);
+		if (rv == -1 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (rv <= 0)
+			break;
+		rv = on_server_frame(k, &f, fds, nfds, why);
+		while (nfds > 0)
+			close(fds[--nfds]);
+		if (rv == -1) {
+			log_errorx("bad %s frame from adderd: %s",
+			    frame_name(f.type), why);
+			break;
+		}
+	}
+	if (i < BATCH_MAX)
+		event_base_loopbreak(k->base);
+}
+
+static void
+keeper_end(struct keeper *k)
+{
+	struct zygote *z;
+
+	LIST_FOREACH(z, &k->zygotes, entry)
+		pidfd_kill(z->pidfd, SIGKILL);
+	while ((z = LIST_FIRST(&k->zygotes)) != NULL) {
+		while (waitpid(z->pid, NULL, 0) == -1 && errno == EINTR)
+			;
+		zygote_free(z);
+	}
+	keeper_workers_kill_all(k->workers);
+	keeper_strays_sweep(k->strays);
+	keeper_strays_free(&k->strays);
+	keeper_workers_free(&k->workers);
+	if (k->scratch_fd != -1) {
+		rmtree_at(AT_FDCWD, k->scratch);
+		close(k->scratch_fd);
+	}
+	control_queue_free(&k->queue);
+	event_free(k->ev_control);
+	event_base_free(k->base);
+}
+
+/* Signals of a terminal or a service manager are adderd's business; the
+ * keeper ends when adderd does. */
+static void
+ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+	    SIGPIPE, SIGUSR1, SIGUSR2 };
+	size_t i;
+
+	for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+		signal(ignored[i], SIG_IGN);
+}
+
+int
+keeper_main(int debug)
+{
+	struct keeper k = { .scratch_fd = -1 };
+
+	log_init("keeper", debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	ignore_signals();
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
+		fatal("keeper: PR_SET_CHILD_SUBREAPER");
+	if (fd_set_nonblock(KEEPER_FD_CONTROL) == -1 ||
+	    fd_set_cloexec(KEEPER_FD_CONTROL, 1) == -1)
+		fatal("keeper: no control link at descriptor %d",
+		    KEEPER_FD_CONTROL);
+	LIST_INIT(&k.zygotes);
+	k.base = event_base_new();
+	if (k.base == NULL)
+		fatalx("keeper: no event loop");
+	k.queue = control_queue_new(k.base, KEEPER_FD_CONTROL);
+	k.workers = keeper_workers_new(k.base, &workers_observer, &k);
+	k.strays = keeper_strays_new(k.base, k.workers);
+	k.ev_control = event_new(k.base, KEEPER_FD_CONTROL,
+	    EV_READ | EV_PERSIST, on_server_control, &k);
+	event_add(k.ev_control, NULL);
+	SEND(k.queue, KEEPER_READY, .version = PROTO_VERSION,
+	    .report = slice_of(""));
+	event_base_dispatch(k.base);
+	keeper_end(&k);
+	return 0;
+}

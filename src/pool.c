@@ -1,0 +1,327 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "conf.h"
+#include "job_record.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+#include "worker_proc.h"
+
+/* Workers being made at once: more would only wait for each other. */
+#define STARTING_MAX	16
+
+struct pool {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct keeper_proc	*keeper;
+	uint64_t		 generation;
+	unsigned		 demand;
+	TAILQ_HEAD(, worker_proc) workers;
+	struct event		*ev_refill;
+	const struct pool_observer *observer;
+	void			*arg;
+};
+
+static void	on_parked(struct worker_proc *, void *);
+static void	on_failed(struct worker_proc *, const char *, void *);
+static void	on_returned(struct worker_proc *, struct job *, void *);
+static void	on_idle_over(struct worker_proc *, void *);
+static void	on_exited(struct worker_proc *, void *);
+
+static const struct worker_observer worker_observer = {
+	on_parked, on_failed, on_returned, on_idle_over, on_exited
+};
+
+/* States change inside worker_proc; the counts are taken when asked for. */
+static void
+count_states(const struct pool *p, unsigned count[WORKER_STATES])
+{
+	const struct worker_proc *w;
+
+	memset(count, 0, sizeof(unsigned) * WORKER_STATES);
+	TAILQ_FOREACH(w, &p->workers, entry)
+		count[w->state]++;
+}
+
+/* The widest limits that a job may have: what the process itself is held
+ * to; a job's own limits come with the job. */
+static void
+process_limits(const struct conf *conf, struct limits *lim)
+{
+	memset(lim, 0, sizeof *lim);
+	lim->timeout_ms = conf->limits_timeout_max;
+	lim->cpu_ms = conf->limits_cpu != 0 ? conf->limits_cpu :
+	    conf->limits_timeout_max + 2000;
+	lim->memory = conf->limits_memory;
+	lim->output = conf->limits_output;
+	lim->scratch = conf->limits_scratch;
+	lim->files = conf->limits_files;
+	lim->pids = conf->limits_pids;
+	lim->fds = conf->limits_fds;
+}
+
+static unsigned
+workers_wanted(const struct pool *p, const unsigned count[WORKER_STATES])
+{
+	unsigned running = count[WORKER_BUSY] + count[WORKER_ENDING];
+	unsigned want = p->conf->pool_warm, room = 0;
+
+	if (running < p->conf->pool_max)
+		room = p->conf->pool_max - running;
+	if (p->demand > want)
+		want = p->demand < room ? p->demand : room;
+	return want;
+}
+
+static void
+refill(evutil_socket_t fd, short what, void *arg)
+{
+	struct pool *p = arg;
+	unsigned count[WORKER_STATES], want;
+	struct worker_proc *w;
+	struct limits lim;
+
+	if (p->generation == 0)
+		return;
+	count_states(p, count);
+	want = workers_wanted(p, count);
+	process_limits(p->conf, &lim);
+	while (count[WORKER_STARTING] + count[WORKER_PARKED] < want &&
+	    count[WORKER_STARTING] < STARTING_MAX) {
+		w = worker_proc_new(p->base, p->keeper, p->generation, &lim,
+		    &worker_observer, p);
+		TAILQ_INSERT_TAIL(&p->workers, w, entry);
+		count[WORKER_STARTING]++;
+	}
+}
+
+/* Refilling is left to the loop's next turn: an answer goes out first. */
+static void
+refill_soon(struct pool *p)
+{
+	event_active(p->ev_refill, 0, 0);
+}
+
+struct pool *
+pool_new(struct event_base *base, struct conf *conf,
+    const struct pool_observer *observer, void *arg)
+{
+	struct pool *p = xcalloc(1, sizeof *p);
+
+	p->base = base;
+	p->conf = conf_ref(conf);
+	p->observer = observer;
+	p->arg = arg;
+	TAILQ_INIT(&p->workers);
+	p->ev_refill = event_new(base, -1, 0, refill, p);
+	return p;
+}
+
+static void
+worker_remove(struct pool *p, struct worker_proc *w)
+{
+	TAILQ_REMOVE(&p->workers, w, entry);
+	worker_proc_free(&w);
+}
+
+void
+pool_free(struct pool **pp)
+{
+	struct pool *p = *pp;
+
+	if (p == NULL)
+		return;
+	*pp = NULL;
+	while (!TAILQ_EMPTY(&p->workers))
+		worker_remove(p, TAILQ_FIRST(&p->workers));
+	event_free(p->ev_refill);
+	conf_unref(&p->conf);
+	free(p);
+}
+
+void
+pool_set_conf(struct pool *p, struct conf *conf)
+{
+	conf_unref(&p->conf);
+	p->conf = conf_ref(conf);
+}
+
+/* Kills the idle workers that another generation made. */
+static void
+discard_old(struct pool *p)
+{
+	struct worker_proc *w;
+
+	TAILQ_FOREACH(w, &p->workers, entry)
+		if (w->generation != p->generation &&
+		    (w->state == WORKER_STARTING ||
+		    w->state == WORKER_PARKED))
+			worker_proc_discard(w);
+}
+
+void
+pool_set_source(struct pool *p, struct keeper_proc *keeper,
+    uint64_t generation)
+{
+	p->keeper = keeper;
+	p->generation = generation;
+	if (generation == 0)
+		return;
+	discard_old(p);
+	refill_soon(p);
+}
+
+void
+pool_set_demand(struct pool *p, unsigned queued)
+{
+	p->demand = queued;
+	if (queued > 0)
+		refill_soon(p);
+}
+
+int
+pool_assign(struct pool *p, struct job *job)
+{
+	unsigned count[WORKER_STATES];
+	struct worker_proc *w;
+
+	if (p->keeper == NULL)
+		return -1;
+	count_states(p, count);
+	if (count[WORKER_PARKED] == 0 ||
+	    count[WORKER_BUSY] + count[WORKER_ENDING] >= p->conf->pool_max)
+		return -1;
+	TAILQ_FOREACH(w, &p->workers, entry)
+		if (w->state == WORKER_PARKED)
+			break;
+	worker_proc_assign(w, job);
+	refill_soon(p);
+	return 0;
+}
+
+void
+pool_cancel(struct pool *p, struct job *job)
+{
+	worker_proc_discard(job->worker);
+}
+
+void
+pool_pause(struct job *job)
+{
+	if (job->worker != NULL)
+		worker_proc_pause(job->worker, job->paused);
+}
+
+void
+pool_counts(const struct pool *p, struct pool_counts *c)
+{
+	unsigned count[WORKER_STATES];
+
+	count_states(p, count);
+	c->starting = count[WORKER_STARTING];
+	c->parked = count[WORKER_PARKED];
+	c->busy = count[WORKER_BUSY] + count[WORKER_ENDING];
+}
+
+static struct worker_proc *
+worker_find(struct pool *p, uint64_t id)
+{
+	struct worker_proc *w;
+
+	TAILQ_FOREACH(w, &p->workers, entry)
+		if (w->id == id)
+			return w;
+	return NULL;
+}
+
+void
+pool_worker_forked(struct pool *p, uint64_t id, pid_t pid)
+{
+	struct worker_proc *w = worker_find(p, id);
+
+	if (w != NULL)
+		worker_proc_forked(w, pid);
+}
+
+void
+pool_worker_refused(struct pool *p, uint64_t id, const char *why)
+{
+	struct worker_proc *w = worker_find(p, id);
+
+	if (w != NULL)
+		worker_proc_refused(w, why);
+}
+
+void
+pool_worker_exited(struct pool *p, const struct msg_WORKER_EXITED *m)
+{
+	struct worker_proc *w = worker_find(p, m->worker);
+
+	if (w != NULL)
+		worker_proc_exited(w, m);
+}
+
+void
+pool_abandon(struct pool *p)
+{
+	struct worker_proc *w;
+
+	p->generation = 0;
+	p->keeper = NULL;
+	while ((w = TAILQ_FIRST(&p->workers)) != NULL)
+		worker_proc_abandoned(w);
+}
+
+static void
+on_parked(struct worker_proc *w, void *arg)
+{
+	struct pool *p = arg;
+
+	if (w->generation != p->generation && p->generation != 0) {
+		worker_proc_discard(w);
+		return;
+	}
+	p->observer->born(NULL, p->arg);
+	p->observer->available(p->arg);
+}
+
+static void
+on_failed(struct worker_proc *w, const char *why, void *arg)
+{
+	struct pool *p = arg;
+
+	log_warnx("worker %" PRIu64 ": not started: %s", w->id, why);
+	p->observer->born(why, p->arg);
+}
+
+static void
+on_returned(struct worker_proc *w, struct job *job, void *arg)
+{
+	struct pool *p = arg;
+
+	p->observer->returned(job, p->arg);
+}
+
+static void
+on_idle_over(struct worker_proc *w, void *arg)
+{
+	struct pool *p = arg;
+
+	p->observer->available(p->arg);
+}
+
+static void
+on_exited(struct worker_proc *w, void *arg)
+{
+	struct pool *p = arg;
+
+	worker_remove(p, w);
+	if (p->generation != 0)
+		refill_soon(p);
+}

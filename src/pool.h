@@ -1,0 +1,58 @@
+#ifndef ADDER_POOL_H
+#define ADDER_POOL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct conf;
+struct event_base;
+struct job;
+struct keeper_proc;
+struct msg_WORKER_EXITED;
+struct pool;
+
+struct pool_observer {
+	/* A worker waits for a job, or one more may run. */
+	void	(*available)(void *arg);
+	/* A job that no worker has begun is the caller's again. */
+	void	(*returned)(struct job *, void *arg);
+	/* A worker was parked (why NULL), or could not be made. */
+	void	(*born)(const char *why, void *arg);
+};
+
+/* Which workers there are and how many there should be. */
+struct pool_counts {
+	unsigned	starting;
+	unsigned	parked;
+	unsigned	busy;
+};
+
+struct pool	*pool_new(struct event_base *, struct conf *,
+		    const struct pool_observer *, void *arg);
+/* Kills nothing: the keeper must be gone. */
+void		 pool_free(struct pool **);
+void		 pool_set_conf(struct pool *, struct conf *);
+/* From whom workers come from now on; generation 0 for nobody.  Idle
+ * workers of other generations go when a new one comes. */
+void		 pool_set_source(struct pool *, struct keeper_proc *,
+		    uint64_t generation);
+/* How many jobs wait, for the decision how many workers to make. */
+void		 pool_set_demand(struct pool *, unsigned queued);
+/* Takes the job over and returns 0, or -1 if none is idle or as many run
+ * as may. */
+int		 pool_assign(struct pool *, struct job *);
+/* Ends a running job without an answer. */
+void		 pool_cancel(struct pool *, struct job *);
+/* Applies job->paused to the worker that runs it, if any. */
+void		 pool_pause(struct job *);
+void		 pool_counts(const struct pool *, struct pool_counts *);
+/* What the keeper reports of a worker; an unknown id is ignored. */
+void		 pool_worker_forked(struct pool *, uint64_t worker, pid_t);
+void		 pool_worker_refused(struct pool *, uint64_t worker,
+		    const char *why);
+void		 pool_worker_exited(struct pool *,
+		    const struct msg_WORKER_EXITED *);
+/* The keeper is gone, and every worker with it. */
+void		 pool_abandon(struct pool *);
+
+#endif

@@ -1,0 +1,283 @@
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include <event2/event.h>
+
+#include "conf.h"
+#include "keeper_proc.h"
+#include "log.h"
+#include "mem.h"
+#include "pool.h"
+#include "supervisor.h"
+
+#define BACKOFF_MIN_MS	100
+#define BACKOFF_MAX_MS	30000
+/* Workers of one zygote that may fail in a row before it is replaced. */
+#define FAILURES_MAX	8
+
+struct supervisor {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct pool		*pool;
+	struct keeper_proc	*keeper;
+	struct event		*ev_restart;
+	uint64_t		 next_generation;
+	uint64_t		 starting;	/* generation, 0 for none */
+	uint64_t		 serving;	/* generation, 0 for none */
+	uint64_t		 backoff_ms;
+	unsigned		 failures;
+	uint64_t		 restarts;
+	uint64_t		 import_ms;
+	char			*python;
+	char			*packages;
+	char			*sandbox;
+};
+
+static void	on_restart(evutil_socket_t, short, void *);
+static void	on_keeper_ready(const struct msg_KEEPER_READY *, void *);
+static void	on_zygote_ready(const struct msg_ZYGOTE_READY *, void *);
+static void	on_zygote_exited(const struct msg_ZYGOTE_EXITED *, void *);
+static void	on_worker_forked(const struct msg_WORKER_FORKED *, void *);
+static void	on_worker_refused(const struct msg_WORKER_REFUSED *, void *);
+static void	on_worker_exited(const struct msg_WORKER_EXITED *, void *);
+static void	on_gone(void *);
+
+static const struct keeper_observer keeper_observer = {
+	on_keeper_ready, on_zygote_ready, on_zygote_exited, on_worker_forked,
+	on_worker_refused, on_worker_exited, on_gone
+};
+
+static void
+set_text(char **field, struct slice s)
+{
+	free(*field);
+	*field = xmemdupz(s.data, s.len);
+}
+
+static void
+start_zygote(struct supervisor *s)
+{
+	struct msg_ZYGOTE_START m = {
+		.generation = s->next_generation++,
+		.path = slice_of(s->conf->zygote_path),
+		.python_env = slice_of(s->conf->python_env),
+		.modules = slice_of(s->conf->python_modules),
+		.warm_file = slice_of(s->conf->zygote_warm_file),
+		.scratch_dir = slice_of(s->conf->scratch_dir),
+		.debug = log_get_level() == LOG_LEVEL_DEBUG
+	};
+
+	s->starting = m.generation;
+	s->failures = 0;
+	keeper_zygote_start(s->keeper, &m);
+}
+
+static void
+restart_later(struct supervisor *s)
+{
+	struct timeval tv = { s->backoff_ms / 1000,
+	    s->backoff_ms % 1000 * 1000 };
+
+	s->restarts++;
+	log_warnx("starting again in %" PRIu64 " ms", s->backoff_ms);
+	event_add(s->ev_restart, &tv);
+	s->backoff_ms *= 2;
+	if (s->backoff_ms > BACKOFF_MAX_MS)
+		s->backoff_ms = BACKOFF_MAX_MS;
+}
+
+static void
+on_restart(evutil_socket_t fd, short what, void *arg)
+{
+	struct supervisor *s = arg;
+
+	if (s->keeper == NULL) {
+		s->keeper = keeper_proc_start(s->base, &keeper_observer, s);
+		if (s->keeper == NULL) {
+			log_warn("keeper: not started");
+			restart_later(s);
+			return;
+		}
+	}
+	if (s->starting == 0)
+		start_zygote(s);
+}
+
+struct supervisor *
+supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
+    char **why)
+{
+	struct supervisor *s = xcalloc(1, sizeof *s);
+
+	s->base = base;
+	s->conf = conf_ref(conf);
+	s->pool = pool;
+	s->next_generation = 1;
+	s->backoff_ms = BACKOFF_MIN_MS;
+	s->python = xstrdup("");
+	s->packages = xstrdup("");
+	s->sandbox = xstrdup("");
+	s->ev_restart = event_new(base, -1, 0, on_restart, s);
+	s->keeper = keeper_proc_start(base, &keeper_observer, s);
+	if (s->keeper == NULL) {
+		xasprintf(why, "The keeper process cannot be started: %s.",
+		    strerror(errno));
+		supervisor_free(&s);
+		return NULL;
+	}
+	start_zygote(s);
+	return s;
+}
+
+void
+supervisor_free(struct supervisor **sp)
+{
+	struct supervisor *s = *sp;
+
+	if (s == NULL)
+		return;
+	*sp = NULL;
+	pool_set_source(s->pool, NULL, 0);
+	keeper_proc_free(&s->keeper);
+	event_free(s->ev_restart);
+	conf_unref(&s->conf);
+	free(s->python);
+	free(s->packages);
+	free(s->sandbox);
+	free(s);
+}
+
+void
+supervisor_reload(struct supervisor *s, struct conf *conf)
+{
+	conf_unref(&s->conf);
+	s->conf = conf_ref(conf);
+	if (s->keeper == NULL)
+		return;		/* a restart is under way and will use it */
+	if (s->starting != 0)
+		keeper_zygote_stop(s->keeper, s->starting);
+	event_del(s->ev_restart);
+	start_zygote(s);
+}
+
+void
+supervisor_worker_born(struct supervisor *s, const char *why)
+{
+	if (why == NULL) {
+		s->failures = 0;
+		s->backoff_ms = BACKOFF_MIN_MS;
+		return;
+	}
+	if (s->serving == 0 || s->keeper == NULL ||
+	    ++s->failures < FAILURES_MAX)
+		return;
+	log_errorx("zygote %" PRIu64 ": %u workers in a row failed; it is "
+	    "replaced", s->serving, s->failures);
+	keeper_zygote_stop(s->keeper, s->serving);
+	pool_set_source(s->pool, s->keeper, 0);
+}
+
+void
+supervisor_status(const struct supervisor *s, struct dispatcher_status *st)
+{
+	st->generation = s->serving;
+	st->ready = s->serving != 0;
+	st->zygote_restarts = s->restarts;
+	st->zygote_import_ms = s->import_ms;
+	st->python = s->python;
+	st->packages = s->packages;
+	st->sandbox = s->sandbox;
+}
+
+static void
+on_keeper_ready(const struct msg_KEEPER_READY *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	set_text(&s->sandbox, m->report);
+	if (m->version != PROTO_VERSION)
+		log_errorx("keeper speaks protocol %" PRIu64 ", adderd %d",
+		    m->version, PROTO_VERSION);
+}
+
+static void
+on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
+{
+	struct supervisor *s = arg;
+	uint64_t old = s->serving;
+
+	if (m->generation != s->starting)
+		return;		/* one that a reload has overtaken */
+	s->starting = 0;
+	s->serving = m->generation;
+	s->import_ms = m->import_ms;
+	set_text(&s->python, m->python);
+	set_text(&s->packages, m->packages);
+	log_info("zygote %" PRIu64 " ready: pid %" PRIu64 ", Python %s, "
+	    "imports %" PRIu64 " ms, %" PRIu64 " KiB", m->generation, m->pid,
+	    s->python, m->import_ms, m->rss_kib);
+	pool_set_source(s->pool, s->keeper, m->generation);
+	if (old != 0)
+		keeper_zygote_stop(s->keeper, old);
+}
+
+static void
+on_zygote_exited(const struct msg_ZYGOTE_EXITED *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	if (m->generation == s->starting)
+		s->starting = 0;
+	else if (m->generation == s->serving) {
+		s->serving = 0;
+		pool_set_source(s->pool, s->keeper, 0);
+	} else
+		return;		/* stopped on purpose */
+	log_errorx("zygote %" PRIu64 " ended, wait status 0x%x",
+	    m->generation, (unsigned)m->status);
+	if (s->serving == 0 && s->starting == 0)
+		restart_later(s);
+}
+
+static void
+on_worker_forked(const struct msg_WORKER_FORKED *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	pool_worker_forked(s->pool, m->worker, m->pid);
+}
+
+static void
+on_worker_refused(const struct msg_WORKER_REFUSED *m, void *arg)
+{
+	struct supervisor *s = arg;
+	char *why = xmemdupz(m->reason.data, m->reason.len);
+
+	pool_worker_refused(s->pool, m->worker, why);
+	free(why);
+}
+
+static void
+on_worker_exited(const struct msg_WORKER_EXITED *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	pool_worker_exited(s->pool, m);
+}
+
+static void
+on_gone(void *arg)
+{
+	struct supervisor *s = arg;
+
+	log_errorx("keeper ended, and all workers with it");
+	s->starting = s->serving = 0;
+	pool_abandon(s->pool);
+	keeper_proc_free(&s->keeper);
+	restart_later(s);
+}

@@ -1,0 +1,27 @@
+#ifndef ADDER_SUPERVISOR_H
+#define ADDER_SUPERVISOR_H
+
+#include "dispatcher.h"
+
+struct pool;
+struct supervisor;
+
+/*
+ * Keeps one keeper and one zygote alive, and tells the pool where workers
+ * come from.  Whatever dies is started again after a delay that doubles
+ * until one works.
+ */
+struct supervisor *supervisor_new(struct event_base *, struct conf *,
+		    struct pool *, char **why);
+/* Ends every process below adderd. */
+void		 supervisor_free(struct supervisor **);
+/* Starts a zygote with the new conf; it takes over when it is ready. */
+void		 supervisor_reload(struct supervisor *, struct conf *);
+/* A worker was made (why NULL) or could not be. */
+void		 supervisor_worker_born(struct supervisor *,
+		    const char *why);
+/* Fills in what it knows: generation, ready, restarts, texts. */
+void		 supervisor_status(const struct supervisor *,
+		    struct dispatcher_status *);
+
+#endif

@@ -1,0 +1,522 @@
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "channel.h"
+#include "clock.h"
+#include "conf.h"
+#include "fdutil.h"
+#include "job_record.h"
+#include "job_verdict.h"
+#include "keeper_proc.h"
+#include "log.h"
+#include "mem.h"
+#include "worker_proc.h"
+
+/*
+ * A worker goes through its states in order, and only forward:
+ *
+ *   STARTING -> PARKED -> BUSY -> ENDING -> GONE -> freed
+ *
+ * A worker that says DONE is killed at once and its job answered (GONE).
+ * One that adder kills for a limit keeps its job until the kernel's word
+ * on its end has come (ENDING), so that the receipt is exact.
+ */
+
+#define READY_MS	30000
+/* How long the kernel's word on a killed worker is waited for. */
+#define REAP_MS		2000
+#define READ_BYTES	(64 * 1024)
+/* Most that is read from the pipe of a worker that has ended. */
+#define DRAIN_BYTES	(1024 * 1024)
+
+static uint64_t next_id = 1;
+
+static void	on_output(evutil_socket_t, short, void *);
+static void	on_timer(evutil_socket_t, short, void *);
+static void	on_frame(struct channel *, const struct frame *, void *);
+static void	on_closed(struct channel *, const char *, void *);
+
+static const struct channel_observer channel_observer = {
+	on_frame, on_closed
+};
+
+static void
+set_timer(struct worker_proc *w, uint64_t ms)
+{
+	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
+
+	event_add(w->ev_timer, &tv);
+}
+
+/* The links of one worker: ours[] job socket, stdout, stderr; theirs[] the
+ * other ends. */
+static int
+open_links(int ours[3], int theirs[3])
+{
+	int pair[2], i;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		return -1;
+	ours[0] = pair[0];
+	theirs[0] = pair[1];
+	for (i = 1; i < 3; i++) {
+		if (pipe2(pair, O_CLOEXEC) == -1)
+			break;
+		ours[i] = pair[0];
+		theirs[i] = pair[1];
+	}
+	if (i == 3 && fd_set_nonblock(ours[0]) == 0 &&
+	    fd_set_nonblock(ours[1]) == 0 && fd_set_nonblock(ours[2]) == 0)
+		return 0;
+	while (i-- > 0) {
+		close(ours[i]);
+		close(theirs[i]);
+	}
+	return -1;
+}
+
+static void
+ask_for_fork(struct worker_proc *w, const struct limits *limits,
+    const int fds[3])
+{
+	struct msg_WORKER_FORK m = { .generation = w->generation,
+	    .worker = w->id, .limits = *limits };
+
+	keeper_worker_fork(w->keeper, &m, fds);
+}
+
+struct worker_proc *
+worker_proc_new(struct event_base *base, struct keeper_proc *keeper,
+    uint64_t generation, const struct limits *limits,
+    const struct worker_observer *observer, void *arg)
+{
+	struct worker_proc *w = xcalloc(1, sizeof *w);
+	int ours[3], theirs[3], i;
+
+	w->id = next_id++;
+	w->generation = generation;
+	w->state = WORKER_STARTING;
+	w->born_us = clock_us();
+	w->keeper = keeper;
+	w->observer = observer;
+	w->arg = arg;
+	w->output_fd[0] = w->output_fd[1] = -1;
+	w->ev_timer = event_new(base, -1, 0, on_timer, w);
+	if (open_links(ours, theirs) == -1) {
+		log_warn("worker %llu: no descriptors for it",
+		    (unsigned long long)w->id);
+		set_timer(w, 0);
+		return w;
+	}
+	w->channel = channel_new(base, ours[0], &channel_observer, w);
+	for (i = 0; i < 2; i++) {
+		w->output_fd[i] = ours[1 + i];
+		w->ev_output[i] = event_new(base, ours[1 + i],
+		    EV_READ | EV_PERSIST, on_output, w);
+	}
+	ask_for_fork(w, limits, theirs);
+	for (i = 0; i < 3; i++)
+		close(theirs[i]);
+	set_timer(w, READY_MS);
+	return w;
+}
+
+static void
+close_links(struct worker_proc *w)
+{
+	int i;
+
+	channel_free(&w->channel);
+	for (i = 0; i < 2; i++) {
+		if (w->ev_output[i] != NULL)
+			event_free(w->ev_output[i]);
+		w->ev_output[i] = NULL;
+		fd_close(&w->output_fd[i]);
+	}
+}
+
+void
+worker_proc_free(struct worker_proc **wp)
+{
+	struct worker_proc *w = *wp;
+
+	if (w == NULL)
+		return;
+	*wp = NULL;
+	close_links(w);
+	event_free(w->ev_timer);
+	job_free(&w->job);
+	free(w);
+}
+
+static void
+kill_it(struct worker_proc *w)
+{
+	keeper_worker_kill(w->keeper, w->id);
+}
+
+/* No job and no use any more: waits only to be reaped. */
+static void
+become_gone(struct worker_proc *w)
+{
+	enum worker_state was = w->state;
+
+	w->state = WORKER_GONE;
+	close_links(w);
+	event_del(w->ev_timer);
+	if (was == WORKER_BUSY || was == WORKER_ENDING)
+		w->observer->idle_over(w, w->arg);
+}
+
+static void
+answer_job(struct worker_proc *w, enum verdict verdict)
+{
+	char *reason = job_reason(w->job, verdict);
+
+	job_finish(&w->job, verdict, reason);
+}
+
+/* adder ends the job: the answer follows when the process is reaped. */
+static void
+condemn(struct worker_proc *w, enum verdict verdict)
+{
+	job_condemn(w->job, verdict);
+	if (w->state != WORKER_BUSY)
+		return;
+	w->state = WORKER_ENDING;
+	kill_it(w);
+	set_timer(w, REAP_MS);
+}
+
+static void
+check_output_limit(struct worker_proc *w)
+{
+	uint64_t total = w->job->capture[JOB_STDOUT].total +
+	    w->job->capture[JOB_STDERR].total;
+
+	if (total > w->job->conf->limits_output_kill)
+		condemn(w, VERDICT_OUTPUT);
+}
+
+/* Reads once from a stream; bytes read, 0 where there is nothing now. */
+static size_t
+read_output(struct worker_proc *w, int stream)
+{
+	static char buf[READ_BYTES];
+	ssize_t n;
+
+	if (w->output_fd[stream] == -1)
+		return 0;
+	n = read(w->output_fd[stream], buf, sizeof buf);
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		/* All writers are gone. */
+		event_del(w->ev_output[stream]);
+		return 0;
+	}
+	job_output(w->job, stream, buf, n);
+	return n;
+}
+
+static void
+drain_output(struct worker_proc *w)
+{
+	size_t n, total;
+	int i;
+
+	for (i = 0; i < JOB_STREAMS; i++) {
+		total = 0;
+		while (total < DRAIN_BYTES && (n = read_output(w, i)) > 0)
+			total += n;
+	}
+}
+
+static void
+on_output(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker_proc *w = arg;
+
+	read_output(w, fd == w->output_fd[0] ? JOB_STDOUT : JOB_STDERR);
+	check_output_limit(w);
+}
+
+static void
+watch_output(struct worker_proc *w)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (w->paused)
+			event_del(w->ev_output[i]);
+		else
+			event_add(w->ev_output[i], NULL);
+	}
+}
+
+void
+worker_proc_pause(struct worker_proc *w, int on)
+{
+	if (w->state != WORKER_BUSY || w->paused == on)
+		return;
+	w->paused = on;
+	watch_output(w);
+}
+
+void
+worker_proc_assign(struct worker_proc *w, struct job *job)
+{
+	struct msg_JOB m = {
+		.code = { job->spec.code, job->spec.code_len },
+		.stdin_data = { job->spec.stdin_data, job->spec.stdin_len },
+		.policy = job->spec.policy,
+		.limits = job->spec.limits
+	};
+	struct writer wr;
+
+	assert(w->state == WORKER_PARKED && w->job == NULL);
+	w->state = WORKER_BUSY;
+	w->job = job;
+	job->worker = w;
+	job->tries++;
+	job->started_us = clock_us();
+	w->cpu_base_us = clock_process_cpu_us(w->pid);
+	w->paused = job->paused;
+	msg_encode_JOB(&wr, &m);
+	channel_send(w->channel, &wr);
+	watch_output(w);
+	set_timer(w, job->spec.limits.timeout_ms);
+	if (job->observer->started != NULL)
+		job->observer->started(job, job->arg);
+}
+
+void
+worker_proc_discard(struct worker_proc *w)
+{
+	if (w->state == WORKER_GONE)
+		return;
+	job_free(&w->job);
+	kill_it(w);
+	become_gone(w);
+}
+
+/* The worker says that its job is done: its answer leaves at once, and the
+ * process is killed whatever it goes on to do. */
+static void
+on_done(struct worker_proc *w, const struct msg_DONE *m)
+{
+	struct job *job = w->job;
+	uint64_t cpu = clock_process_cpu_us(w->pid);
+
+	job->has_done = 1;
+	job->done = *m;
+	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us : 0;
+	job->result.peak_kib = m->peak_kib;
+	drain_output(w);
+	kill_it(w);
+	answer_job(w, job_judge(job, -1, 0));
+	become_gone(w);
+}
+
+static void
+on_parked(struct worker_proc *w)
+{
+	w->state = WORKER_PARKED;
+	event_del(w->ev_timer);
+	w->observer->parked(w, w->arg);
+}
+
+#define DECODE(T)							\
+	struct msg_##T m;						\
+									\
+	if (msg_decode_##T(f, &m, why) == -1)				\
+		return -1
+
+static int
+handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
+{
+	switch (f->type) {
+	case FRAME_STARTED: {
+		DECODE(STARTED);
+		w->started = 1;
+		return 0;
+	}
+	case FRAME_VALUE: {
+		DECODE(VALUE);
+		job_value(w->job, &m);
+		return 0;
+	}
+	case FRAME_EXCEPTION: {
+		DECODE(EXCEPTION);
+		job_exception(w->job, &m);
+		return 0;
+	}
+	case FRAME_IMAGE: {
+		DECODE(IMAGE);
+		job_image(w->job, &m);
+		return 0;
+	}
+	case FRAME_FILE: {
+		DECODE(FILE);
+		job_file(w->job, &m);
+		return 0;
+	}
+	case FRAME_DONE: {
+		DECODE(DONE);
+		on_done(w, &m);
+		return 0;
+	}
+	default:
+		return -1;
+	}
+}
+
+static void
+broken(struct worker_proc *w, const char *why)
+{
+	log_warnx("worker %llu pid %ld: closed for a bad frame: %s",
+	    (unsigned long long)w->id, (long)w->pid, why);
+	if (w->job != NULL)
+		condemn(w, VERDICT_LOST);
+	else
+		worker_proc_discard(w);
+}
+
+static void
+on_frame(struct channel *ch, const struct frame *f, void *arg)
+{
+	char why[MSG_WHY_BYTES] = "not expected now";
+	struct worker_proc *w = arg;
+
+	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
+		on_parked(w);
+	else if (w->state == WORKER_ENDING) {
+		/* Condemned: what it still says only adds to its output. */
+		if (f->type != FRAME_DONE)
+			handle_busy_frame(w, f, why);
+	} else if (w->state != WORKER_BUSY ||
+	    handle_busy_frame(w, f, why) == -1)
+		broken(w, why);
+}
+
+static void
+on_closed(struct channel *ch, const char *why, void *arg)
+{
+	struct worker_proc *w = arg;
+
+	/* A plain end says nothing yet: the kernel's word will come. */
+	if (why != NULL)
+		broken(w, why);
+}
+
+static void
+on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct worker_proc *w = arg;
+
+	switch (w->state) {
+	case WORKER_STARTING:
+		kill_it(w);
+		worker_proc_refused(w, w->channel == NULL ?
+		    "out of descriptors" : "it was not ready in time");
+		break;
+	case WORKER_BUSY:
+		drain_output(w);
+		condemn(w, VERDICT_TIMEOUT);
+		break;
+	case WORKER_ENDING:
+		log_warnx("worker %llu pid %ld: not reaped after %d ms",
+		    (unsigned long long)w->id, (long)w->pid, REAP_MS);
+		answer_job(w, job_judge(w->job, -1, 0));
+		become_gone(w);
+		break;
+	default:
+		break;
+	}
+}
+
+void
+worker_proc_forked(struct worker_proc *w, pid_t pid)
+{
+	w->pid = pid;
+}
+
+void
+worker_proc_refused(struct worker_proc *w, const char *why)
+{
+	if (w->state == WORKER_STARTING)
+		w->observer->failed(w, why, w->arg);
+	w->observer->exited(w, w->arg);
+}
+
+/* A job that no worker has begun may go to another one. */
+#define TRIES_MAX	3
+
+static void
+settle_job(struct worker_proc *w, int status, int oom)
+{
+	struct job *job = w->job;
+
+	job->worker = NULL;
+	if (!w->started && !job->condemned && job->tries < TRIES_MAX) {
+		w->job = NULL;
+		job->started_us = 0;
+		w->observer->returned(w, job, w->arg);
+	} else
+		answer_job(w, job_judge(job, status, oom));
+	become_gone(w);
+}
+
+static void
+exited_while_starting(struct worker_proc *w, int status)
+{
+	char why[96];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
+		snprintf(why, sizeof why, "it could not be confined (the "
+		    "zygote's log says which step failed)");
+	else
+		snprintf(why, sizeof why, "it ended early with wait status "
+		    "0x%x", status);
+	w->observer->failed(w, why, w->arg);
+}
+
+void
+worker_proc_exited(struct worker_proc *w, const struct msg_WORKER_EXITED *m)
+{
+	/* Its last frames may not be read yet; a DONE among them settles
+	 * everything. */
+	if (w->channel != NULL && w->state != WORKER_GONE)
+		channel_drain(w->channel);
+	if (w->state == WORKER_STARTING)
+		exited_while_starting(w, m->status);
+	if (w->job != NULL) {
+		drain_output(w);
+		w->job->result.cpu_us = m->cpu_us > w->cpu_base_us ?
+		    m->cpu_us - w->cpu_base_us : 0;
+		w->job->result.peak_kib = m->peak_kib;
+		settle_job(w, m->status, m->oom);
+	}
+	w->observer->exited(w, w->arg);
+}
+
+void
+worker_proc_abandoned(struct worker_proc *w)
+{
+	if (w->job != NULL) {
+		drain_output(w);
+		settle_job(w, -1, 0);
+	}
+	w->observer->exited(w, w->arg);
+}

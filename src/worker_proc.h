@@ -1,0 +1,78 @@
+#ifndef ADDER_WORKER_PROC_H
+#define ADDER_WORKER_PROC_H
+
+#include <sys/queue.h>
+
+#include "msg.h"
+
+struct conf;
+struct event_base;
+struct job;
+struct keeper_proc;
+struct worker_proc;
+
+enum worker_state {
+	WORKER_STARTING,	/* asked for, not parked yet */
+	WORKER_PARKED,		/* waits for a job */
+	WORKER_BUSY,		/* has a job */
+	WORKER_ENDING,		/* killed; its job waits for the kernel's word */
+	WORKER_GONE,		/* killed, its job answered; to be reaped */
+	WORKER_STATES
+};
+
+struct worker_observer {
+	void	(*parked)(struct worker_proc *, void *arg);
+	/* It could not be made or died before it was parked. */
+	void	(*failed)(struct worker_proc *, const char *why, void *arg);
+	/* The job, which never started, is the caller's again. */
+	void	(*returned)(struct worker_proc *, struct job *, void *arg);
+	/* It has no job any more and will take none. */
+	void	(*idle_over)(struct worker_proc *, void *arg);
+	/* The process is reaped; to be freed, also from inside the call. */
+	void	(*exited)(struct worker_proc *, void *arg);
+};
+
+/* adderd's record of one worker: descriptors, timers, the one job. */
+struct worker_proc {
+	TAILQ_ENTRY(worker_proc) entry;		/* in a list of its owner */
+	uint64_t		 id;
+	uint64_t		 generation;
+	pid_t			 pid;		/* 0 until forked */
+	enum worker_state	 state;
+	uint64_t		 born_us;
+	struct job		*job;
+	/* below: its own */
+	struct keeper_proc	*keeper;
+	struct channel		*channel;
+	struct event		*ev_output[2];
+	struct event		*ev_timer;	/* ready, deadline, reaping */
+	int			 output_fd[2];
+	int			 started;	/* STARTED was received */
+	int			 paused;
+	uint64_t		 cpu_base_us;	/* used before the job */
+	const struct worker_observer *observer;
+	void			*arg;
+};
+
+/* Asks for a worker; always returns a record, and what fails is told
+ * later.  ready_ms: how long it may take to be parked. */
+struct worker_proc *worker_proc_new(struct event_base *,
+		    struct keeper_proc *, uint64_t generation,
+		    const struct limits *, const struct worker_observer *,
+		    void *arg);
+void	worker_proc_free(struct worker_proc **);
+/* Gives a parked worker its job, and takes the job over. */
+void	worker_proc_assign(struct worker_proc *, struct job *);
+/* Kills it; a job it has is dropped without an answer. */
+void	worker_proc_discard(struct worker_proc *);
+/* Backpressure: leaves output in the pipes. */
+void	worker_proc_pause(struct worker_proc *, int on);
+/* What the keeper reports. */
+void	worker_proc_forked(struct worker_proc *, pid_t);
+void	worker_proc_refused(struct worker_proc *, const char *why);
+void	worker_proc_exited(struct worker_proc *,
+	    const struct msg_WORKER_EXITED *);
+/* The keeper is gone, and the process with it. */
+void	worker_proc_abandoned(struct worker_proc *);
+
+#endif
