@@ -15,7 +15,7 @@ enum worker_state {
 	WORKER_STARTING,	/* asked for, not parked yet */
 	WORKER_PARKED,		/* waits for a job */
 	WORKER_BUSY,		/* has a job */
-	WORKER_ENDING,		/* killed; its job waits for the kernel's word */
+	WORKER_ENDING,		/* killed; job waits for the kernel's word */
 	WORKER_GONE,		/* killed, its job answered; to be reaped */
 	WORKER_STATES
 };

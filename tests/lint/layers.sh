@@ -57,7 +57,7 @@ awk '
 		    " " home[need] " "))
 			bad("a file of " directory(FILENAME) "/ includes " \
 			    home[need] "/" need ".h")
-		else if (me in rank && rank[need] > rank[me])
+		else if (me in rank && need in rank && rank[need] > rank[me])
 			bad("includes " need ".h, which is a layer above it")
 		includes++
 	}
