@@ -18,7 +18,7 @@
 	F(BIN, python_env)	/* venv directory, "" for the system */	\
 	F(BIN, modules)		/* import list, comma separated */	\
 	F(BIN, warm_file)	/* program run once before forks, or "" */ \
-	F(BIN, scratch_dir)	/* parent of the scratch directories */	\
+	F(BIN, scratch_dir)	/* holds the scratch directories */	\
 	F(BOOL, debug)
 #define MSG_ZYGOTE_STOP(F)						\
 	F(U64, generation)

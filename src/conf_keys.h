@@ -70,6 +70,6 @@ X(zygote_path, STR, "zygote.path", "@default", 0, 0, RELOAD,		\
 X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
   "Python file that is run once in the zygote after its own warm-up.")	\
 X(scratch_dir, STR, "scratch.dir", "@default", 0, 0, RELOAD,		\
-  "Directory in which workers get their scratch directories; @default for a private one below the system's temporary directory.")
+  "Directory below which adderd makes a private one for scratch directories; @default for the system's temporary directory.")
 
 #endif

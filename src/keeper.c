@@ -57,7 +57,7 @@ struct keeper {
 	struct keeper_workers	*workers;
 	struct keeper_strays	*strays;
 	LIST_HEAD(, zygote)	 zygotes;
-	char			 scratch[PATH_MAX];	/* "" until made */
+	char			 scratch[PATH_MAX];	/* "" until known */
 	int			 scratch_fd;
 };
 
@@ -222,19 +222,14 @@ on_zygote_control(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-/* A private directory for this keeper's life. */
+/* The directory that adderd made for the scratch directories. */
 static int
-make_scratch(struct keeper *k, struct slice parent)
+open_scratch(struct keeper *k, struct slice dir)
 {
 	if (k->scratch_fd != -1)
 		return 0;
-	snprintf(k->scratch, sizeof k->scratch, "%.*s/adder-XXXXXX",
-	    (int)parent.len, parent.data);
-	if (mkdtemp(k->scratch) == NULL)
-		return -1;
-	/* Workers of other users look up their own directories in it. */
-	if (chmod(k->scratch, 0711) == -1)
-		return -1;
+	snprintf(k->scratch, sizeof k->scratch, "%.*s", (int)dir.len,
+	    dir.data);
 	k->scratch_fd = open(k->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (k->scratch_fd == -1)
 		return -1;
@@ -272,9 +267,9 @@ zygote_start(struct keeper *k, const struct msg_ZYGOTE_START *m, int log_fd)
 	int pair[2];
 	pid_t pid;
 
-	if (make_scratch(k, m->scratch_dir) == -1 ||
+	if (open_scratch(k, m->scratch_dir) == -1 ||
 	    control_pair(pair) == -1 || fd_set_nonblock(pair[0]) == -1) {
-		log_warn("zygote %" PRIu64 ": not started, scratch.dir %.*s",
+		log_warn("zygote %" PRIu64 ": not started, scratch %.*s",
 		    m->generation, (int)m->scratch_dir.len,
 		    m->scratch_dir.data);
 		SEND(k->queue, ZYGOTE_EXITED, .generation = m->generation,

@@ -1,9 +1,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include <event2/event.h>
@@ -13,6 +15,7 @@
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
+#include "rmtree.h"
 #include "supervisor.h"
 
 #define BACKOFF_MIN_MS	100
@@ -25,6 +28,7 @@ struct supervisor {
 	struct conf		*conf;
 	struct pool		*pool;
 	struct keeper_proc	*keeper;
+	char			*scratch;	/* a private directory */
 	struct event		*ev_restart;
 	uint64_t		 next_generation;
 	uint64_t		 starting;	/* generation, 0 for none */
@@ -68,7 +72,7 @@ start_zygote(struct supervisor *s)
 		.python_env = slice_of(s->conf->python_env),
 		.modules = slice_of(s->conf->python_modules),
 		.warm_file = slice_of(s->conf->zygote_warm_file),
-		.scratch_dir = slice_of(s->conf->scratch_dir),
+		.scratch_dir = slice_of(s->scratch),
 		.debug = log_get_level() == LOG_LEVEL_DEBUG
 	};
 
@@ -108,6 +112,26 @@ on_restart(evutil_socket_t fd, short what, void *arg)
 		start_zygote(s);
 }
 
+/* Scratch directories lie in a private directory below scratch.dir, which
+ * goes when adderd or, if that is killed, its keeper ends. */
+static int
+make_scratch(struct supervisor *s, char **why)
+{
+	char *path;
+
+	xasprintf(&path, "%s/adder-XXXXXX", s->conf->scratch_dir);
+	/* Workers of other users look up their own directories in it. */
+	if (mkdtemp(path) == NULL || chmod(path, 0711) == -1) {
+		xasprintf(why, "No directory can be made in scratch.dir %s: "
+		    "%s; name one that adderd may write to.",
+		    s->conf->scratch_dir, strerror(errno));
+		free(path);
+		return -1;
+	}
+	s->scratch = path;
+	return 0;
+}
+
 struct supervisor *
 supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
     char **why)
@@ -123,6 +147,10 @@ supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
 	s->packages = xstrdup("");
 	s->sandbox = xstrdup("");
 	s->ev_restart = event_new(base, -1, 0, on_restart, s);
+	if (make_scratch(s, why) == -1) {
+		supervisor_free(&s);
+		return NULL;
+	}
 	s->keeper = keeper_proc_start(base, &keeper_observer, s);
 	if (s->keeper == NULL) {
 		xasprintf(why, "The keeper process cannot be started: %s.",
@@ -144,6 +172,9 @@ supervisor_free(struct supervisor **sp)
 	*sp = NULL;
 	pool_set_source(s->pool, NULL, 0);
 	keeper_proc_free(&s->keeper);
+	if (s->scratch != NULL)
+		rmtree_at(AT_FDCWD, s->scratch);
+	free(s->scratch);
 	event_free(s->ev_restart);
 	conf_unref(&s->conf);
 	free(s->python);
