@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,24 +47,50 @@ base64_decode(const char *in, size_t len, size_t *out_len)
 	return out;
 }
 
-/* The last component of a name from outside, or NULL if it has none that a
- * file here may have. */
-static const char *
-safe_name(const char *name)
+/* Undoes percent-encoding (RFC 3986, section 2.1) in place. */
+static void
+percent_decode(char *s)
+{
+	char *out = s;
+	unsigned c;
+
+	for (; *s != '\0'; s++) {
+		if (*s == '%' && isxdigit((unsigned char)s[1]) &&
+		    isxdigit((unsigned char)s[2]) &&
+		    sscanf(s + 1, "%2x", &c) == 1) {
+			*out++ = (char)c;
+			s += 2;
+		} else
+			*out++ = *s;
+	}
+	*out = '\0';
+}
+
+/*
+ * The last component of a name or URI from outside (the caller frees), or
+ * NULL if it has none that a file here may have.
+ */
+static char *
+safe_name(const char *name, int is_uri)
 {
 	const char *slash, *p;
+	char *safe;
 
 	if (name == NULL)
 		return NULL;
-	slash = strrchr(name, '/');
+	safe = xstrdup(name);
+	if (is_uri)
+		percent_decode(safe);
+	slash = strrchr(safe, '/');
 	if (slash != NULL)
-		name = slash + 1;
-	if (*name == '\0' || *name == '.')
+		memmove(safe, slash + 1, strlen(slash));
+	for (p = safe; (unsigned char)*p >= 0x20 && *p != 0x7f; p++)
+		;
+	if (*p != '\0' || *safe == '\0' || *safe == '.') {
+		free(safe);
 		return NULL;
-	for (p = name; *p != '\0'; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return NULL;
-	return name;
+	}
+	return safe;
 }
 
 /* The caller frees. */
@@ -71,19 +98,20 @@ static char *
 file_name(const json_t *block, const char *mime, unsigned count)
 {
 	const json_t *resource = json_object_get(block, "resource");
-	const char *name, *subtype;
-	char *made;
+	char *name, *subtype;
 
-	name = safe_name(json_string_value(json_object_get(block, "name")));
+	name = safe_name(json_string_value(json_object_get(block, "name")),
+	    0);
 	if (name == NULL)
 		name = safe_name(json_string_value(json_object_get(resource,
-		    "uri")));
+		    "uri")), 1);
 	if (name != NULL)
-		return xstrdup(name);
-	subtype = safe_name(mime);
-	xasprintf(&made, "result-%u.%s", count,
+		return name;
+	subtype = safe_name(mime, 0);
+	xasprintf(&name, "result-%u.%s", count,
 	    subtype != NULL ? subtype : "bin");
-	return made;
+	free(subtype);
+	return name;
 }
 
 /* Never replaces a file and never follows a link. */

@@ -146,7 +146,8 @@ def test_images_and_files_are_saved_once_and_never_outside(
     answer = call_result(content=[
         {"type": "image", "mimeType": "image/png", "data": encoded},
         {"type": "resource", "resource": {
-            "uri": "adder://run/x/../../evil.bin", "blob": encoded}},
+            "uri": "adder://run/x/a%2F..%2f..%2Fevil%20x.bin",
+            "blob": encoded}},
         {"type": "resource", "resource": {
             "uri": "adder://run/x/t.txt", "text": "hello"}},
         {"type": "resource_link", "uri": "adder://run/x/l.csv",
@@ -159,12 +160,12 @@ def test_images_and_files_are_saved_once_and_never_outside(
     result = ctl("run", "-o", "out", "-", stdin=b"1")
     assert result.returncode == 74
     assert (out / "result-1.png").read_bytes() == data
-    assert (out / "evil.bin").read_bytes() == data
+    assert (out / "evil x.bin").read_bytes() == data
     assert (out / "t.txt").read_text() == "mine"
     assert b"adderctl: cannot save out/t.txt: File exists" in result.stderr
     assert b"l.csv" in result.stderr
     assert sorted(p.name for p in out.iterdir()) == [
-        "evil.bin", "result-1.png", "t.txt"]
+        "evil x.bin", "result-1.png", "t.txt"]
 
 
 def test_an_image_is_named_when_it_is_not_saved(server, ctl, tmp_path):
