@@ -91,3 +91,23 @@ duration_format(uint64_t ms, char *buf, size_t len)
 {
 	unit_format(ms, durations, buf, len);
 }
+
+void
+size_text(uint64_t bytes, char *buf, size_t len)
+{
+	static const struct unit units[] = {
+		{ "GiB", 1024 * 1024 * 1024 }, { "MiB", 1024 * 1024 },
+		{ "KiB", 1024 }, { "bytes", 1 }
+	};
+	const struct unit *u = units;
+
+	while (u->factor > 1 && (bytes == 0 || bytes % u->factor != 0))
+		u++;
+	snprintf(buf, len, "%" PRIu64 " %s", bytes / u->factor, u->name);
+}
+
+void
+duration_text(uint64_t ms, char *buf, size_t len)
+{
+	snprintf(buf, len, "%.15g s", (double)ms / 1000.0);
+}

@@ -13,5 +13,9 @@ int	duration_parse(const char *, uint64_t *ms);
 /* The shortest exact form that the parsers accept. */
 void	size_format(uint64_t bytes, char *, size_t);
 void	duration_format(uint64_t ms, char *, size_t);
+/* For sentences: "512 MiB" or "1000 bytes"; "60 s" or "0.25 s".  Minutes
+ * and megabytes do not look the same there. */
+void	size_text(uint64_t bytes, char *, size_t);
+void	duration_text(uint64_t ms, char *, size_t);
 
 #endif
