@@ -39,6 +39,8 @@ X(limits_timeout, TIME, "limits.timeout", "5s", 1, 86400000, RELOAD,	\
   "Wall-clock time of a job that names no timeout.")			\
 X(limits_timeout_max, TIME, "limits.timeout_max", "60s", 1, 86400000, RELOAD, \
   "Largest timeout that a call may ask for; larger ones are lowered to it.") \
+X(limits_code, SIZE, "limits.code", "4m", 1024, 67108864, RELOAD,	\
+  "Longest program, in bytes, that a call may send.")			\
 X(limits_cpu, TIME, "limits.cpu", "0", 0, 86400000, RELOAD,		\
   "CPU time of a job; 0 means its timeout plus two seconds.")		\
 X(limits_memory, SIZE, "limits.memory", "512m", 0, 1099511627776, RELOAD, \
@@ -69,7 +71,7 @@ X(zygote_path, STR, "zygote.path", "@default", 0, 0, RELOAD,		\
   "The adder-zygote program; @default for the one beside adderd or in the libexec directory.") \
 X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
   "Python file that is run once in the zygote after its own warm-up.")	\
-X(scratch_dir, STR, "scratch.dir", "@default", 0, 0, RELOAD,		\
+X(scratch_dir, STR, "scratch.dir", "@default", 0, 0, RESTART,		\
   "Directory below which adderd makes a private one for scratch directories; @default for the system's temporary directory.")
 
 #endif

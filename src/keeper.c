@@ -222,6 +222,16 @@ on_zygote_control(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
+/* Whether it is a directory that adderd made, by its name: removing any other
+ * one would be a disaster. */
+static int
+is_ours(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && strncmp(slash, "/adder-", 7) == 0;
+}
+
 /* The directory that adderd made for the scratch directories. */
 static int
 open_scratch(struct keeper *k, struct slice dir)
@@ -390,7 +400,8 @@ keeper_end(struct keeper *k)
 	keeper_strays_free(&k->strays);
 	keeper_workers_free(&k->workers);
 	if (k->scratch_fd != -1) {
-		rmtree_at(AT_FDCWD, k->scratch);
+		if (is_ours(k->scratch))
+			rmtree_at(AT_FDCWD, k->scratch);
 		close(k->scratch_fd);
 	}
 	control_queue_free(&k->queue);

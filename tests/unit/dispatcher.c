@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,12 +25,14 @@
 #include "keeper.h"
 #include "log.h"
 #include "mem.h"
+#include "rmtree.h"
 
 /* Far beyond what any case takes: a loop that never ends fails. */
 #define GUARD_SECONDS	30
 #define RESULTS_MAX	512
 
 static char zygote_path[4096];
+static char scratch_path[64];
 
 struct seen {
 	enum verdict	verdict;
@@ -105,13 +109,17 @@ on_guard(evutil_socket_t fd, short what, void *arg)
 static struct fixture *
 begin(const char *const *extra)
 {
-	const char *overrides[16], *tmp = getenv("TMPDIR");
+	const char *overrides[16];
 	struct fixture *fx = xcalloc(1, sizeof *fx);
 	char *path, *scratch, *why = NULL;
 	size_t n = 0;
 
 	xasprintf(&path, "zygote.path=%s", zygote_path);
-	xasprintf(&scratch, "scratch.dir=%s", tmp != NULL ? tmp : "/tmp");
+	/* The keeper removes it, with all that is in it, at its end. */
+	strcpy(scratch_path, "/tmp/adder-unit-XXXXXX");
+	if (mkdtemp(scratch_path) == NULL)
+		fail_msg("%s: %s", scratch_path, strerror(errno));
+	xasprintf(&scratch, "scratch.dir=%s", scratch_path);
 	overrides[n++] = path;
 	overrides[n++] = scratch;
 	overrides[n++] = "pool.warm=2";
@@ -138,6 +146,8 @@ end(struct fixture *fx)
 	conf_unref(&fx->conf);
 	event_base_free(fx->base);
 	free(fx);
+	if (access(scratch_path, F_OK) == 0)
+		rmtree_at(AT_FDCWD, scratch_path);
 }
 
 static struct job *
@@ -492,7 +502,7 @@ test_nothing_leaks(void **state)
 {
 	struct fixture *fx = begin(NULL);
 	struct dispatcher_status st;
-	int before, i, round;
+	int before = 0, i, round;
 
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < 100; i++)

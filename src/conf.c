@@ -1,0 +1,334 @@
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf.h"
+#include "conf_check.h"
+#include "conf_file.h"
+#include "mem.h"
+#include "units.h"
+
+/* Where a value came from, so that an error can say so. */
+struct origin {
+	enum { FROM_DEFAULT, FROM_FILE, FROM_OPTION } from;
+	int	line;
+};
+
+struct loader {
+	const char	*file;
+	struct conf	*conf;
+	struct origin	*origins;	/* one for each key */
+	char		*why;
+};
+
+/* A copy of a value for a message: printable and not too long. */
+static char *
+shown(const char *value)
+{
+	size_t i, len = strlen(value);
+	char *s;
+
+	if (len > 100)
+		xasprintf(&s, "%.100s...", value);
+	else
+		s = xstrdup(value);
+	for (i = 0; s[i] != '\0'; i++)
+		if (!isprint((unsigned char)s[i]))
+			s[i] = '?';
+	return s;
+}
+
+static int
+fail(struct loader *l, const struct conf_key *k, const char *value,
+    const char *message)
+{
+	const struct origin *o = &l->origins[k - conf_keys];
+	char *text = shown(value);
+
+	if (o->from == FROM_FILE)
+		xasprintf(&l->why, "%s:%d: %s is \"%s\", but %s", l->file,
+		    o->line, k->name, text, message);
+	else
+		xasprintf(&l->why, "%s%s is \"%s\", but %s",
+		    o->from == FROM_OPTION ? "-o: " : "", k->name, text,
+		    message);
+	free(text);
+	return -1;
+}
+
+static int
+set_key(struct loader *l, const struct conf_key *k, const char *value)
+{
+	const char *detail;
+	char expects[128], message[160];
+
+	if (conf_key_check(k, value, &detail) == -1) {
+		if (detail != NULL)
+			return fail(l, k, value, detail);
+		snprintf(message, sizeof message, "it must be %s",
+		    conf_key_expects(k, expects, sizeof expects));
+		return fail(l, k, value, message);
+	}
+	conf_key_store(k, l->conf, value);
+	return 0;
+}
+
+static int
+set_from_file(void *arg, const char *name, const char *value, int line)
+{
+	struct loader *l = arg;
+	const struct conf_key *k = conf_key_find(name);
+
+	l->origins[k - conf_keys] = (struct origin){ FROM_FILE, line };
+	return set_key(l, k, value);
+}
+
+static int
+set_from_option(struct loader *l, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	const struct conf_key *k = NULL;
+	char *name;
+
+	if (equals == NULL) {
+		xasprintf(&l->why, "-o: \"%s\" is not of the form key=value",
+		    text);
+		return -1;
+	}
+	name = xmemdupz(text, equals - text);
+	k = conf_key_find(name);
+	if (k == NULL)
+		xasprintf(&l->why, "-o: there is no key \"%s\"; adderd -T "
+		    "lists the keys", name);
+	free(name);
+	if (k == NULL)
+		return -1;
+	l->origins[k - conf_keys] = (struct origin){ FROM_OPTION, 0 };
+	return set_key(l, k, equals + 1);
+}
+
+static const struct conf_key *
+key_of(const void *field, const struct conf *c)
+{
+	size_t i, offset = (const char *)field - (const char *)c;
+
+	for (i = 0; i < conf_nkeys; i++)
+		if (conf_keys[i].offset == offset)
+			return &conf_keys[i];
+	abort();
+}
+
+static void
+replace(char **field, char *value)
+{
+	free(*field);
+	*field = value;
+}
+
+/* Processes that are started later may have another working directory. */
+static void
+make_absolute(char **field)
+{
+	char cwd[PATH_MAX], *path;
+
+	if ((*field)[0] == '\0' || (*field)[0] == '/' || (*field)[0] == '@' ||
+	    getcwd(cwd, sizeof cwd) == NULL)
+		return;
+	xasprintf(&path, "%s/%s", cwd, *field);
+	replace(field, path);
+}
+
+static int
+resolve_zygote(struct loader *l, char **field)
+{
+	char exe[PATH_MAX], *slash, *path;
+	ssize_t n;
+
+	if (strcmp(*field, "@default") != 0) {
+		make_absolute(field);
+		if (access(*field, X_OK) == 0)
+			return 0;
+		return fail(l, key_of(field, l->conf), *field,
+		    "no program can be executed there");
+	}
+	n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[n == -1 ? 0 : n] = '\0';
+	if ((slash = strrchr(exe, '/')) != NULL)
+		*slash = '\0';
+	xasprintf(&path, "%s/adder-zygote", exe);
+	if (access(path, X_OK) == -1) {
+		free(path);
+		path = xstrdup(ADDER_LIBEXECDIR "/adder-zygote");
+	}
+	replace(field, path);
+	return 0;
+}
+
+static int
+resolve_python(struct loader *l, char **field)
+{
+	char *marker;
+	int rv;
+
+	if (strcmp(*field, "@default") == 0)
+		replace(field, xstrdup(ADDER_PYTHON_ENV));
+	if (strcmp(*field, "system") == 0)
+		replace(field, xstrdup(""));
+	if ((*field)[0] == '\0')
+		return 0;
+	make_absolute(field);
+	xasprintf(&marker, "%s/pyvenv.cfg", *field);
+	rv = access(marker, R_OK);
+	free(marker);
+	if (rv == -1)
+		return fail(l, key_of(field, l->conf), *field,
+		    "that is not a Python virtual environment: it has no "
+		    "pyvenv.cfg (system means the distribution's packages)");
+	return 0;
+}
+
+static int
+resolve_path(struct loader *l, char **field, mode_t type, const char *message)
+{
+	struct stat st;
+
+	if ((*field)[0] == '\0' || (*field)[0] == '@')
+		return 0;
+	make_absolute(field);
+	if (stat(*field, &st) == 0 && (st.st_mode & S_IFMT) == type)
+		return 0;
+	return fail(l, key_of(field, l->conf), *field, message);
+}
+
+/* Keys that bound each other: a default gives way, a written one is an
+ * error. */
+static int
+resolve_bound(struct loader *l, uint64_t *field, uint64_t bound,
+    const char *message)
+{
+	const struct conf_key *k = key_of(field, l->conf);
+	char *value;
+
+	if (*field <= bound)
+		return 0;
+	if (l->origins[k - conf_keys].from == FROM_DEFAULT) {
+		*field = bound;
+		return 0;
+	}
+	value = conf_key_format(k, l->conf);
+	fail(l, k, value, message);
+	free(value);
+	return -1;
+}
+
+static int
+resolve(struct loader *l)
+{
+	struct conf *c = l->conf;
+
+	if (resolve_bound(l, &c->limits_timeout, c->limits_timeout_max,
+	    "it must not be above limits.timeout_max") == -1)
+		return -1;
+	if (resolve_zygote(l, &c->zygote_path) == -1 ||
+	    resolve_python(l, &c->python_env) == -1)
+		return -1;
+	if (resolve_path(l, &c->zygote_warm_file, S_IFREG,
+	    "there is no such file") == -1)
+		return -1;
+	return resolve_path(l, &c->scratch_dir, S_IFDIR,
+	    "there is no such directory");
+}
+
+static int
+load(struct loader *l, const char *const *overrides)
+{
+	size_t i;
+
+	for (i = 0; i < conf_nkeys; i++)
+		if (set_key(l, &conf_keys[i], conf_keys[i].def) == -1)
+			return -1;
+	if (l->file != NULL) {
+		char *why;
+
+		if (conf_file_read(l->file, set_from_file, l, &why) == -1) {
+			if (l->why == NULL)
+				l->why = why;
+			return -1;
+		}
+	}
+	for (; overrides != NULL && *overrides != NULL; overrides++)
+		if (set_from_option(l, *overrides) == -1)
+			return -1;
+	return resolve(l);
+}
+
+struct conf *
+conf_load(const char *file, const char *const *overrides, char **why)
+{
+	struct loader l = { .file = file };
+
+	l.conf = xcalloc(1, sizeof *l.conf);
+	l.conf->refs = 1;
+	l.origins = xcalloc(conf_nkeys, sizeof *l.origins);
+	if (load(&l, overrides) == -1)
+		conf_unref(&l.conf);
+	free(l.origins);
+	*why = l.why;
+	return l.conf;
+}
+
+struct conf *
+conf_ref(struct conf *c)
+{
+	c->refs++;
+	return c;
+}
+
+void
+conf_unref(struct conf **cp)
+{
+	struct conf *c = *cp;
+	size_t i;
+
+	*cp = NULL;
+	if (c == NULL || --c->refs > 0)
+		return;
+	for (i = 0; i < conf_nkeys; i++)
+		if (conf_keys[i].type == CONF_TYPE_STR)
+			free(*(char **)((char *)c + conf_keys[i].offset));
+	free(c);
+}
+
+void
+conf_set_scratch_dir(struct conf *c, const char *path)
+{
+	replace(&c->scratch_dir, xstrdup(path));
+}
+
+const char *
+conf_restart_key(const struct conf *a, const struct conf *b)
+{
+	size_t i;
+	int same;
+
+	for (i = 0; i < conf_nkeys; i++) {
+		char *x, *y;
+
+		if (conf_keys[i].when != CONF_WHEN_RESTART)
+			continue;
+		x = conf_key_format(&conf_keys[i], a);
+		y = conf_key_format(&conf_keys[i], b);
+		same = strcmp(x, y) == 0;
+		free(x);
+		free(y);
+		if (!same)
+			return conf_keys[i].name;
+	}
+	return NULL;
+}
