@@ -1,0 +1,140 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+#include "json.h"
+#include "mem.h"
+#include "result_parts.h"
+#include "utf8.h"
+
+/* Most that one stream may take of a result. */
+#define STREAM_COST_MAX	(4 * 1024 * 1024)
+#define TEXT_COST_MAX	(1024 * 1024)
+
+/* A text of which the middle may be missing; valid UTF-8. */
+struct excerpt {
+	const char	*head, *tail;
+	size_t		 head_len, tail_len;
+	uint64_t	 dropped;	/* bytes between them */
+};
+
+/* Cuts the excerpt further until it costs no more than cost. */
+static int
+excerpt_fit(struct excerpt *e, size_t cost)
+{
+	size_t head, tail, before = e->head_len + e->tail_len;
+
+	if (json_text_cost(e->head, e->head_len) +
+	    json_text_cost(e->tail, e->tail_len) <= cost)
+		return 0;
+	if (e->tail_len == 0) {
+		e->tail = e->head;
+		e->tail_len = e->head_len;
+		before = e->head_len;
+	}
+	head = json_text_prefix(e->head, e->head_len, cost / 2);
+	tail = json_text_suffix(e->tail, e->tail_len, cost / 2);
+	e->tail += e->tail_len - tail;
+	e->head_len = head;
+	e->tail_len = tail;
+	e->dropped += before - head - tail;
+	return 1;
+}
+
+static void
+append(struct parts *p, const char *label, const struct excerpt *e,
+    const char *stream)
+{
+	char *gap = NULL, *text;
+	size_t n, len, gap_len = 0, label_len = strlen(label);
+	json_t *block;
+
+	if (e->dropped > 0)
+		gap_len = xasprintf(&gap, "\n[... %" PRIu64 " bytes of %s "
+		    "left out ...]\n", e->dropped, stream);
+	len = label_len + e->head_len + gap_len + e->tail_len;
+	text = xmalloc(len + 1);
+	memcpy(text, label, label_len);
+	n = label_len;
+	memcpy(text + n, e->head, e->head_len);
+	n += e->head_len;
+	if (gap_len > 0)
+		memcpy(text + n, gap, gap_len);
+	n += gap_len;
+	memcpy(text + n, e->tail, e->tail_len);
+	block = json_pack("{s:s, s:o}", "type", "text", "text",
+	    json_text(text, len));
+	json_array_append_new(p->content, block);
+	n = json_text_cost(text, len) + 64;
+	p->left -= n < p->left ? n : p->left;
+	free(gap);
+	free(text);
+}
+
+static size_t
+at_most(size_t cost, const struct parts *p)
+{
+	return cost < p->left ? cost : p->left;
+}
+
+/* "value: 42", or the label on a line of its own before several lines. */
+static char *
+make_label(const char *label, const char *text, size_t len)
+{
+	char *s;
+
+	if (label == NULL)
+		return xstrdup("");
+	xasprintf(&s, "%s:%s", label,
+	    memchr(text, '\n', len) == NULL ? " " : "\n");
+	return s;
+}
+
+void
+parts_text(struct parts *p, const char *label, const char *text, size_t len)
+{
+	struct excerpt e = { .tail = "" };
+	char *clean = utf8_clean(text, len, &len);
+	char *prefix = make_label(label, clean, len);
+
+	e.head = clean;
+	e.head_len = len;
+	p->cut |= excerpt_fit(&e, at_most(TEXT_COST_MAX, p));
+	append(p, prefix, &e, label == NULL ? "text" : label);
+	free(prefix);
+	free(clean);
+}
+
+void
+parts_output(struct parts *p, const char *label, const char *stream,
+    const struct job_output *out)
+{
+	struct excerpt e = { .dropped = out->dropped };
+	size_t head_len = out->head_len, skip = 0;
+	char *head, *tail, *prefix;
+
+	if (out->total == 0)
+		return;
+	/* Where bytes are missing, a character may be cut in two. */
+	if (out->dropped > 0) {
+		head_len = utf8_whole_end(out->head, out->head_len);
+		skip = utf8_whole_start(out->tail, out->tail_len);
+		e.dropped += out->head_len - head_len + skip;
+	}
+	head = utf8_clean(out->head, head_len, &e.head_len);
+	tail = utf8_clean(out->tail == NULL ? "" : out->tail + skip,
+	    out->tail_len - skip, &e.tail_len);
+	e.head = head;
+	e.tail = tail;
+	p->cut |= excerpt_fit(&e, at_most(STREAM_COST_MAX, p));
+	prefix = label == NULL ? xstrdup("") : NULL;
+	if (label != NULL)
+		xasprintf(&prefix, "%s:\n", label);
+	append(p, prefix, &e, stream);
+	free(prefix);
+	free(tail);
+	free(head);
+}

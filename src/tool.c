@@ -1,0 +1,198 @@
+#include "config.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "mem.h"
+#include "tool.h"
+
+static const struct tool *const tools[] = {
+	&tool_run_python, &tool_list_packages
+};
+
+#define NTOOLS	(sizeof tools / sizeof tools[0])
+
+const struct tool *
+tool_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NTOOLS; i++)
+		if (strcmp(tools[i]->name, name) == 0)
+			return tools[i];
+	return NULL;
+}
+
+/* A flat object of plain types: what every client's model accepts. */
+static json_t *
+schema(const struct tool *t)
+{
+	json_t *properties = json_object(), *required = json_array();
+	json_t *s;
+	size_t i;
+
+	for (i = 0; i < t->nparams; i++) {
+		const struct tool_param *p = &t->params[i];
+
+		json_object_set_new(properties, p->name, json_pack(
+		    "{s:s, s:s}", "type", p->type == TOOL_STRING ? "string" :
+		    "number", "description", p->help));
+		if (p->required)
+			json_array_append_new(required, json_string(p->name));
+	}
+	s = json_pack("{s:s, s:o}", "type", "object", "properties",
+	    properties);
+	if (json_array_size(required) > 0)
+		json_object_set(s, "required", required);
+	json_decref(required);
+	json_object_set_new(s, "additionalProperties", json_false());
+	return s;
+}
+
+json_t *
+tool_list(const struct conf *conf)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < NTOOLS; i++) {
+		json_t *t = json_pack("{s:s}", "name", tools[i]->name);
+		json_t *about = tools[i]->describe(conf);
+
+		json_object_update(t, about);
+		json_decref(about);
+		json_object_set_new(t, "inputSchema", schema(tools[i]));
+		json_array_append_new(list, t);
+	}
+	return list;
+}
+
+json_t *
+tool_annotations(const char *title, int read_only, int idempotent)
+{
+	/* Nothing leaves the sandbox: no network, no files of the host. */
+	return json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", title,
+	    "readOnlyHint", read_only, "destructiveHint", 0,
+	    "idempotentHint", idempotent, "openWorldHint", 0);
+}
+
+/* The number that a string holds, by JSON's grammar but for blanks around
+ * it; NULL if there is none. */
+static json_t *
+number_of(const char *s)
+{
+	json_t *value = json_loads(s, JSON_DECODE_ANY |
+	    JSON_DECODE_INT_AS_REAL, NULL);
+
+	if (json_is_number(value))
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
+static int
+is_blank(const char *s)
+{
+	return s[strspn(s, " \t\r\n")] == '\0';
+}
+
+/* The value in its right type (a new reference), NULL with *why if that
+ * cannot be, NULL without if it counts as absent. */
+static json_t *
+coerce(const struct tool_param *p, json_t *value, char **why)
+{
+	const char *text = json_string_value(value);
+	json_t *number;
+
+	if (p->type == TOOL_STRING && text != NULL)
+		return json_incref(value);
+	if (p->type == TOOL_NUMBER) {
+		if (json_is_number(value))
+			return json_incref(value);
+		/* Models often put numbers, and null, into strings. */
+		if (text != NULL && (is_blank(text) ||
+		    strcmp(text, "null") == 0))
+			return NULL;
+		if (text != NULL && (number = number_of(text)) != NULL)
+			return number;
+	}
+	xasprintf(why, "The argument %s must be %s, not %s%s%.40s%s.",
+	    p->name, p->type == TOOL_STRING ? "a string" : "a number",
+	    json_type_name(value), text != NULL ? ": \"" : "",
+	    text != NULL ? text : "", text != NULL ? "\"" : "");
+	return NULL;
+}
+
+static char *
+param_names(const struct tool *t)
+{
+	char *names = xstrdup(""), *longer;
+	size_t i;
+
+	for (i = 0; i < t->nparams; i++) {
+		xasprintf(&longer, "%s%s%s", names, i == 0 ? "" : ", ",
+		    t->params[i].name);
+		free(names);
+		names = longer;
+	}
+	return names;
+}
+
+static const struct tool_param *
+find_param(const struct tool *t, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < t->nparams; i++)
+		if (strcmp(t->params[i].name, name) == 0)
+			return &t->params[i];
+	return NULL;
+}
+
+static int
+check_one(const struct tool *t, const char *name, json_t *value, json_t *out,
+    char **why)
+{
+	const struct tool_param *p = find_param(t, name);
+	char *names;
+
+	if (p == NULL) {
+		names = param_names(t);
+		xasprintf(why, "The tool %s has no argument \"%.60s\"; it "
+		    "takes: %s.", t->name, name, names);
+		free(names);
+		return -1;
+	}
+	value = coerce(p, value, why);
+	if (value != NULL)
+		json_object_set_new(out, name, value);
+	return *why == NULL ? 0 : -1;
+}
+
+json_t *
+tool_check(const struct tool *t, const json_t *args, char **why)
+{
+	json_t *out = json_object(), *value;
+	const char *name;
+	size_t i;
+
+	*why = NULL;
+	json_object_foreach((json_t *)args, name, value)
+		if (!json_is_null(value) &&
+		    check_one(t, name, value, out, why) == -1)
+			break;
+	for (i = 0; *why == NULL && i < t->nparams; i++)
+		if (t->params[i].required &&
+		    json_object_get(out, t->params[i].name) == NULL)
+			xasprintf(why, "The argument %s is missing; it is "
+			    "needed: %s", t->params[i].name,
+			    t->params[i].help);
+	if (*why == NULL)
+		return out;
+	json_decref(out);
+	return NULL;
+}

@@ -1,0 +1,69 @@
+#ifndef ADDER_TOOL_H
+#define ADDER_TOOL_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "job.h"
+
+struct conf;
+struct dispatcher;
+
+/* One argument of a tool.  The schema that clients see and the check of
+ * what they send are both made from it, so they cannot disagree. */
+enum tool_type { TOOL_STRING, TOOL_NUMBER };
+
+struct tool_param {
+	const char	*name;
+	enum tool_type	 type;
+	int		 required;
+	const char	*help;
+};
+
+/* What calling a tool leads to. */
+enum tool_outcome {
+	TOOL_ANSWER,	/* result is the answer */
+	TOOL_JOB,	/* spec is to be run, its result is the answer */
+	TOOL_WAIT	/* nothing yet: call again a little later */
+};
+
+struct tool_call {
+	/* In. */
+	const struct conf	*conf;
+	const struct dispatcher	*dispatcher;
+	json_t			*args;	/* checked: known, well typed */
+	/* Out. */
+	json_t			*result;
+	struct job_spec		 spec;	/* but for principal */
+	char			*note;	/* NULL, or a sentence for the answer */
+};
+
+struct tool {
+	const char		*name;
+	const struct tool_param	*params;
+	size_t			 nparams;
+	/* As tools/list shows it, without name and inputSchema. */
+	json_t			*(*describe)(const struct conf *);
+	enum tool_outcome	(*call)(struct tool_call *);
+};
+
+extern const struct tool	tool_run_python;
+extern const struct tool	tool_list_packages;
+
+/* NULL if there is none of this name. */
+const struct tool *tool_find(const char *name);
+/* The array of tools/list, in a stable order. */
+json_t	*tool_list(const struct conf *);
+/*
+ * Checks arguments (an object, or NULL for none): null counts as absent,
+ * numbers may come as strings.  The new object has only what is there, in
+ * its right type; NULL with *why (the caller's to free) if something is
+ * wrong.
+ */
+json_t	*tool_check(const struct tool *, const json_t *args, char **why);
+/* The member annotations: all four hints, as some clients ask for approval
+ * of a tool that lacks one. */
+json_t	*tool_annotations(const char *title, int read_only, int idempotent);
+
+#endif

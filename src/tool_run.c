@@ -1,0 +1,150 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf.h"
+#include "json.h"
+#include "mem.h"
+#include "result.h"
+#include "tool.h"
+#include "units.h"
+
+/* A timeout above a day is no timeout but a slip. */
+#define TIMEOUT_SENSIBLE_S	86400.0
+
+static const struct tool_param params[] = {
+	{ "code", TOOL_STRING, 1,
+	    "The Python program.  Print what you want to see." },
+	{ "timeout", TOOL_NUMBER, 0,
+	    "Seconds of wall-clock time after which the program is "
+	    "stopped." },
+	{ "stdin", TOOL_STRING, 0,
+	    "Text that input() and sys.stdin read; empty if absent." }
+};
+
+static json_t *
+describe(const struct conf *conf)
+{
+	char timeout[32], most[32], output[32], memory[64] = "";
+	char size[32];
+
+	duration_text(conf->limits_timeout, timeout, sizeof timeout);
+	duration_text(conf->limits_timeout_max, most, sizeof most);
+	size_text(conf->limits_output, output, sizeof output);
+	if (conf->limits_memory > 0) {
+		size_text(conf->limits_memory, size, sizeof size);
+		snprintf(memory, sizeof memory, ", %s of memory", size);
+	}
+	return json_pack("{s:s, s:o, s:o}",
+	    "title", "Run Python",
+	    "description", json_textf(
+	    "Runs a Python program and returns what it prints, the value of "
+	    "a last expression, its pictures and the files it makes.  NumPy, "
+	    "SciPy, SymPy, pandas and Matplotlib are there (list_packages "
+	    "lists all).  Each call is a fresh process: nothing is kept from "
+	    "call to call, so send the whole program.  Use print() for "
+	    "results.  Open Matplotlib figures and files in the current "
+	    "directory come back by themselves.  There is no network.  "
+	    "Limits: %s of time (timeout asks for more, at most %s), %s of "
+	    "output%s.", timeout, most, output, memory),
+	    "annotations", tool_annotations("Run Python", 0, 0));
+}
+
+static enum tool_outcome
+refuse(struct tool_call *c, char *why)
+{
+	c->result = result_of_error(why);
+	free(why);
+	return TOOL_ANSWER;
+}
+
+/* NULL, or what is wrong with the code. */
+static char *
+check_code(const struct conf *conf, const char *code, size_t len)
+{
+	char *why = NULL;
+
+	if (strspn(code, " \t\r\n") == len)
+		return xstrdup("The argument code is empty; put a Python "
+		    "program there.");
+	if (len > conf->limits_code)
+		xasprintf(&why, "The code is %zu bytes long, more than the "
+		    "limit of %" PRIu64 " (limits.code); send a shorter "
+		    "program, or its data as stdin.", len, conf->limits_code);
+	return why;
+}
+
+/* Sets *ms; NULL, or what is wrong with the timeout. */
+static char *
+check_timeout(struct tool_call *c, const json_t *value, uint64_t *ms)
+{
+	double seconds = json_number_value(value);
+	char most[32];
+	char *why;
+
+	*ms = c->conf->limits_timeout;
+	if (value == NULL)
+		return NULL;
+	if (!(seconds > 0 && seconds <= TIMEOUT_SENSIBLE_S)) {
+		duration_text(c->conf->limits_timeout_max, most,
+		    sizeof most);
+		xasprintf(&why, "The timeout must be a number of seconds "
+		    "above 0, not %.15g; the most that is granted is %s.",
+		    seconds, most);
+		return why;
+	}
+	*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
+	if (*ms > c->conf->limits_timeout_max) {
+		*ms = c->conf->limits_timeout_max;
+		duration_text(*ms, most, sizeof most);
+		xasprintf(&c->note, "The timeout of %.15g s was lowered to "
+		    "%s, the most that this server grants.", seconds, most);
+	}
+	return NULL;
+}
+
+static void
+set_limits(struct limits *l, const struct conf *c, uint64_t timeout_ms)
+{
+	l->timeout_ms = timeout_ms;
+	l->cpu_ms = c->limits_cpu > 0 ? c->limits_cpu : timeout_ms + 2000;
+	l->memory = c->limits_memory;
+	l->output = c->limits_output;
+	l->scratch = c->limits_scratch;
+	l->files = c->limits_files;
+	l->pids = c->limits_pids;
+	l->fds = c->limits_fds;
+}
+
+static enum tool_outcome
+run(struct tool_call *c)
+{
+	const json_t *code = json_object_get(c->args, "code");
+	const json_t *input = json_object_get(c->args, "stdin");
+	size_t len = json_string_length(code);
+	uint64_t timeout_ms;
+	char *why;
+
+	why = check_code(c->conf, json_string_value(code), len);
+	if (why == NULL)
+		why = check_timeout(c, json_object_get(c->args, "timeout"),
+		    &timeout_ms);
+	if (why != NULL)
+		return refuse(c, why);
+	c->spec.code = xmemdupz(json_string_value(code), len);
+	c->spec.code_len = len;
+	if (input != NULL) {
+		c->spec.stdin_len = json_string_length(input);
+		c->spec.stdin_data = xmemdupz(json_string_value(input),
+		    c->spec.stdin_len);
+	}
+	c->spec.policy = POLICY_ISOLATED;
+	set_limits(&c->spec.limits, c->conf, timeout_ms);
+	return TOOL_JOB;
+}
+
+const struct tool tool_run_python = {
+	"run_python", params, sizeof params / sizeof params[0], describe, run
+};
