@@ -1,0 +1,220 @@
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "log.h"
+#include "mcp_private.h"
+#include "mem.h"
+
+/* A message of up to 64 MiB holds millions of empty requests. */
+#define BATCH_MAX	1000
+
+enum method_flag { ALONE = 1 << 2 };	/* never in a batch */
+
+static const struct method {
+	const char	*name;
+	json_t		*(*run)(struct request *);
+	unsigned	 flags;		/* the eras that have it, and more */
+} methods[] = {
+	{ "initialize",		mcp_initialize,		ERA_LEGACY | ALONE },
+	{ "ping",		mcp_ping,		ERA_LEGACY },
+	{ "logging/setLevel",	mcp_set_level,		ERA_LEGACY },
+	{ "tools/list",		mcp_tools_list,	ERA_LEGACY | ERA_MODERN },
+	{ "tools/call",		mcp_tools_call,	ERA_LEGACY | ERA_MODERN },
+	{ "resources/list",	mcp_resources_list,
+	    ERA_LEGACY | ERA_MODERN },
+	{ "resources/templates/list", mcp_templates_list,
+	    ERA_LEGACY | ERA_MODERN },
+	{ "resources/read",	mcp_resources_read,
+	    ERA_LEGACY | ERA_MODERN },
+	{ "prompts/list",	mcp_prompts_list,
+	    ERA_LEGACY | ERA_MODERN },
+	{ "prompts/get",	mcp_prompts_get,
+	    ERA_LEGACY | ERA_MODERN },
+	{ "completion/complete", mcp_complete,	ERA_LEGACY | ERA_MODERN },
+	{ "adder/status",	mcp_status_method,
+	    ERA_LEGACY | ERA_MODERN }
+};
+
+json_t *
+mcp_fail(struct request *r, enum rpc_code code, json_t *data,
+    const char *fmt, ...)
+{
+	va_list ap;
+	char *why;
+
+	va_start(ap, fmt);
+	xvasprintf(&why, fmt, ap);
+	va_end(ap);
+	r->error = rpc_error(r->id, code, why, data);
+	free(why);
+	return NULL;
+}
+
+/*
+ * The era of a message is the message's own claim.  Only the legacy one is
+ * served so far: a peer that claims the other gets this one's answers, and
+ * server/discover is unknown, so it falls back to initialize.
+ */
+static enum mcp_era
+era_of(const struct rpc_message *m)
+{
+	return ERA_LEGACY;
+}
+
+static const struct method *
+find_method(const char *name, enum mcp_era era)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof methods / sizeof methods[0]; i++)
+		if ((methods[i].flags & era) != 0 &&
+		    strcmp(methods[i].name, name) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+static json_t *
+run_method(struct request *r)
+{
+	const struct method *method = find_method(r->method, r->era);
+
+	if (method == NULL)
+		return mcp_fail(r, RPC_UNKNOWN_METHOD, NULL,
+		    "There is no method \"%.100s\".", r->method);
+	if (call_find(r->session, r->id) != NULL)
+		return mcp_fail(r, RPC_INVALID_REQUEST, NULL,
+		    "The id belongs to a request that still runs.");
+	if (r->exchange->batch != NULL && (method->flags & ALONE) != 0)
+		return mcp_fail(r, RPC_INVALID_REQUEST, NULL,
+		    "The method %s must not be in a batch.", r->method);
+	return method->run(r);
+}
+
+static void
+request(struct exchange *x, const struct rpc_message *m)
+{
+	struct request r = { era_of(m), x->session, x, m->id, m->method,
+	    m->params, NULL };
+	json_t *none = NULL, *result;
+
+	if (r.params == NULL)
+		r.params = none = json_object();
+	exchange_open(x);
+	result = run_method(&r);
+	if (result != NULL)
+		exchange_answer(x, rpc_result(r.id, result));
+	else if (r.error != NULL)
+		exchange_answer(x, r.error);
+	json_decref(none);
+}
+
+/* Notifications are never answered, not even wrong ones. */
+static void
+notification(struct session *s, const struct rpc_message *m)
+{
+	struct call *c;
+
+	if (strcmp(m->method, "notifications/cancelled") != 0)
+		return;
+	c = call_find(s, json_object_get(m->params, "requestId"));
+	if (c == NULL)
+		return;
+	log_debug("%s cancelled a call", s->name);
+	call_cancel(c);
+}
+
+static void
+handle(struct exchange *x, const json_t *value)
+{
+	struct rpc_message m;
+
+	rpc_classify(value, &m);
+	switch (m.kind) {
+	case RPC_REQUEST:
+		request(x, &m);
+		break;
+	case RPC_NOTIFICATION:
+		notification(x->session, &m);
+		break;
+	case RPC_RESPONSE:
+		/* We never ask the peer anything. */
+		break;
+	case RPC_INVALID:
+		exchange_open(x);
+		exchange_answer(x, rpc_error(m.id, RPC_INVALID_REQUEST,
+		    m.why, NULL));
+		break;
+	}
+}
+
+/* NULL if the array may be served as a batch. */
+static const char *
+batch_trouble(const struct session *s, const json_t *value)
+{
+	if (!s->initialized || s->version != MCP_2025_03_26)
+		return "Batches belong to protocol version 2025-03-26 only; "
+		    "send each message by itself.";
+	if (json_array_size(value) == 0)
+		return "A batch must not be empty.";
+	if (json_array_size(value) > BATCH_MAX)
+		return "A batch must not have more than 1000 messages.";
+	return NULL;
+}
+
+static void
+receive_batch(struct session *s, const json_t *value)
+{
+	const char *why = batch_trouble(s, value);
+	struct exchange *x;
+	json_t *item;
+	size_t i;
+
+	if (why != NULL) {
+		session_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why,
+		    NULL));
+		return;
+	}
+	x = exchange_new(s, 1);
+	json_array_foreach(value, i, item)
+		handle(x, item);
+	exchange_drop(x);
+}
+
+void
+session_receive(struct session *s, const char *text, size_t len)
+{
+	struct rpc_fault fault;
+	struct exchange *x;
+	json_t *value;
+
+	value = rpc_parse(text, len, &fault);
+	if (value == NULL) {
+		session_send(s, rpc_error(fault.id, fault.code, fault.why,
+		    NULL));
+		json_decref(fault.id);
+		return;
+	}
+	if (json_is_array(value))
+		receive_batch(s, value);
+	else {
+		x = exchange_new(s, 0);
+		handle(x, value);
+		exchange_drop(x);
+	}
+	json_decref(value);
+}
+
+void
+session_overlong(struct session *s, size_t max)
+{
+	char why[128];
+
+	snprintf(why, sizeof why, "The message is longer than the limit of "
+	    "%zu bytes (message.max) and was skipped.", max);
+	session_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL));
+}

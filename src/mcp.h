@@ -1,0 +1,54 @@
+#ifndef ADDER_MCP_H
+#define ADDER_MCP_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+/*
+ * The Model Context Protocol, between a carrier (stdio, a socket) and the
+ * dispatcher.  Nothing here knows how bytes travel: a session is fed
+ * messages and hands messages to its carrier.
+ */
+
+struct conf;
+struct dispatcher;
+struct event_base;
+struct mcp;
+struct session;
+
+struct mcp_carrier {
+	/* Sends one message: a line of ASCII without its newline.  Must not
+	 * end the session. */
+	void	(*send)(void *arg, const char *text, size_t len);
+	/* Every request so far is answered or cancelled.  Must not end the
+	 * session. */
+	void	(*settled)(void *arg);
+};
+
+/* conf is referenced; the dispatcher must live longer. */
+struct mcp	*mcp_new(struct event_base *, struct conf *,
+		    struct dispatcher *);
+/* After all its sessions. */
+void		 mcp_free(struct mcp **);
+void		 mcp_set_conf(struct mcp *, struct conf *);
+/* The answer to adder/status; the caller's. */
+json_t		*mcp_status(const struct mcp *);
+
+/* One connection of one peer; name is for the log and copied. */
+struct session	*session_new(struct mcp *, const struct mcp_carrier *,
+		    void *arg, const char *name);
+/* Cancels its calls; nothing more is sent. */
+void		 session_free(struct session **);
+/* One line from the peer. */
+void		 session_receive(struct session *, const char *, size_t);
+/* The peer sent a line longer than max bytes, which was skipped. */
+void		 session_overlong(struct session *, size_t max);
+/* The carrier is full: output of running jobs is not read until off. */
+void		 session_hold(struct session *, int on);
+/* Requests that wait for their answer. */
+unsigned	 session_open(const struct session *);
+/* Ends every call with this error, sent to the peer. */
+void		 session_abort(struct session *, const char *why);
+
+#endif

@@ -1,0 +1,82 @@
+#include "config.h"
+
+#include <string.h>
+
+#include "conf.h"
+#include "json.h"
+#include "log.h"
+#include "mcp_private.h"
+#include "units.h"
+
+static const char *const versions[MCP_VERSIONS] = {
+	[MCP_2024_11_05] = "2024-11-05",
+	[MCP_2025_03_26] = "2025-03-26",
+	[MCP_2025_06_18] = "2025-06-18",
+	[MCP_2025_11_25] = "2025-11-25"
+};
+
+/* The version asked for, or our latest: whether that will do is for the
+ * client to decide, so this is no error. */
+static enum mcp_version
+negotiate(const char *asked)
+{
+	size_t i;
+
+	for (i = 0; i < MCP_VERSIONS; i++)
+		if (strcmp(versions[i], asked) == 0)
+			return i;
+	return MCP_2025_11_25;
+}
+
+/* Hosts put this into a model's prompt; some cut it at 2048 characters. */
+static json_t *
+instructions(const struct conf *c)
+{
+	char timeout[32], most[32], output[32];
+
+	duration_text(c->limits_timeout, timeout, sizeof timeout);
+	duration_text(c->limits_timeout_max, most, sizeof most);
+	size_text(c->limits_output, output, sizeof output);
+	return json_textf("adder runs Python programs.  Use run_python to "
+	    "compute, simulate, solve equations, analyse data or draw "
+	    "instead of working it out in your head.  NumPy, SciPy, SymPy, "
+	    "pandas and Matplotlib are imported ahead, so importing them "
+	    "costs nothing; list_packages names all packages.  Print the "
+	    "results that you need, with labels.  Every call is a fresh "
+	    "process in an empty directory: no variables or files are kept "
+	    "between calls, so send complete programs.  Open Matplotlib "
+	    "figures and files written to the current directory come back "
+	    "with the answer.  There is no network.  A program is stopped "
+	    "after %s unless timeout asks for more (at most %s); output "
+	    "beyond %s is cut in the middle.  If a program fails, the "
+	    "answer has the traceback and a sentence on the cause: repair "
+	    "the program and call again.", timeout, most, output);
+}
+
+json_t *
+mcp_initialize(struct request *r)
+{
+	struct session *s = r->session;
+	const char *asked = json_string_value(json_object_get(r->params,
+	    "protocolVersion"));
+	const char *client = json_string_value(json_object_get(
+	    json_object_get(r->params, "clientInfo"), "name"));
+
+	if (asked == NULL)
+		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
+		    "The parameter protocolVersion must be a string such as "
+		    "\"2025-11-25\".");
+	s->version = negotiate(asked);
+	s->initialized = 1;
+	log_debug("%s is %s, version %s", s->name,
+	    client != NULL ? client : "a client without a name",
+	    versions[s->version]);
+	return json_pack("{s:s, s:{s:{}, s:{}, s:{}, s:{}, s:{}},"
+	    " s:{s:s, s:s, s:s}, s:o}",
+	    "protocolVersion", versions[s->version],
+	    "capabilities", "tools", "logging", "resources", "prompts",
+	    "completions",
+	    "serverInfo", "name", "adder", "title", "adder: run Python",
+	    "version", PACKAGE_VERSION,
+	    "instructions", instructions(s->mcp->conf));
+}

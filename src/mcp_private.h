@@ -1,0 +1,143 @@
+#ifndef ADDER_MCP_PRIVATE_H
+#define ADDER_MCP_PRIVATE_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "jsonrpc.h"
+#include "mcp.h"
+
+/* What the mcp_*.c files share. */
+
+struct event;
+struct job;
+struct progress;
+struct tool;
+
+/* Revisions with an initialize handshake, oldest first. */
+enum mcp_version { MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18,
+    MCP_2025_11_25, MCP_VERSIONS };
+
+/* A message belongs to an era, a connection does not: a peer may probe one
+ * and go on in the other. */
+enum mcp_era { ERA_LEGACY = 1 << 0, ERA_MODERN = 1 << 1 };
+
+/* RFC 5424 severities by MCP's names, mildest first. */
+enum mcp_level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_NOTICE, LEVEL_WARNING,
+    LEVEL_ERROR, LEVEL_CRITICAL, LEVEL_ALERT, LEVEL_EMERGENCY, LEVELS };
+
+struct mcp {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct dispatcher	*dispatcher;
+	unsigned		 nsessions;
+};
+
+struct session {
+	struct mcp		*mcp;
+	const struct mcp_carrier *carrier;
+	void			*arg;
+	char			*name;
+	enum mcp_version	 version;
+	int			 initialized;
+	enum mcp_level		 log_level;	/* LEVELS: send no log */
+	int			 held;
+	unsigned		 open;
+	TAILQ_HEAD(, call)	 calls;
+	unsigned		 ncalls;
+};
+
+/*
+ * What arrived together is answered together: one request, or the requests
+ * of a batch.  It is freed when the last of them is answered or dropped.
+ */
+struct exchange {
+	struct session	*session;
+	unsigned	 open;		/* requests without an answer */
+	json_t		*batch;		/* the answers, NULL for one alone */
+};
+
+/* A call of a tool that has no answer yet. */
+struct call {
+	TAILQ_ENTRY(call)	 entry;
+	struct session		*session;
+	struct exchange		*exchange;
+	json_t			*id;
+	struct job		*job;		/* NULL while it waits */
+	char			*note;		/* for the answer, or NULL */
+	struct progress		*progress;	/* NULL if not asked for */
+	/* A tool that could not answer yet is tried again. */
+	const struct tool	*tool;
+	json_t			*args;
+	struct event		*ev_again;
+	uint64_t		 give_up_us;
+};
+
+/* A request on its way through a method. */
+struct request {
+	enum mcp_era	 era;
+	struct session	*session;
+	struct exchange	*exchange;
+	json_t		*id;
+	const char	*method;
+	json_t		*params;	/* an object, never NULL */
+	/* Set by mcp_fail(). */
+	json_t		*error;
+};
+
+/* --- mcp_session.c */
+
+void	 session_send(struct session *, json_t *message);	/* takes it */
+struct exchange *exchange_new(struct session *, int batch);
+/* A request that will be answered once by exchange_answer or _drop. */
+void	 exchange_open(struct exchange *);
+/* Takes the answer; the exchange may be gone afterwards. */
+void	 exchange_answer(struct exchange *, json_t *answer);
+void	 exchange_drop(struct exchange *);
+
+/* --- mcp.c */
+
+/* The error of a request; returns NULL for a method to return.  data is
+ * taken over and may be NULL. */
+json_t	*mcp_fail(struct request *, enum rpc_code, json_t *data,
+	    const char *, ...) __attribute__((format(printf, 4, 5)));
+
+/* --- methods: the result (owned), or NULL after mcp_fail(), or NULL
+ * without it where the answer comes later. */
+
+json_t	*mcp_initialize(struct request *);		/* mcp_init.c */
+json_t	*mcp_ping(struct request *);			/* mcp_lists.c */
+json_t	*mcp_set_level(struct request *);
+json_t	*mcp_tools_list(struct request *);
+json_t	*mcp_resources_list(struct request *);
+json_t	*mcp_templates_list(struct request *);
+json_t	*mcp_resources_read(struct request *);
+json_t	*mcp_prompts_list(struct request *);
+json_t	*mcp_prompts_get(struct request *);
+json_t	*mcp_complete(struct request *);
+json_t	*mcp_status_method(struct request *);		/* mcp_status.c */
+json_t	*mcp_tools_call(struct request *);		/* mcp_call.c */
+
+/* --- mcp_call.c: calls in flight */
+
+struct call *call_find(struct session *, const json_t *id);
+/* Ends it and what it runs, without an answer. */
+void	 call_cancel(struct call *);
+/* Ends it with this answer, taken over. */
+void	 call_answer(struct call *, json_t *answer);
+void	 call_pause(struct call *, int on);
+
+/* --- mcp_notify.c: notifications of ours */
+
+/* Progress of one call; token is borrowed, NULL is returned if it is none
+ * (it must be a string or an integer). */
+struct progress *progress_new(struct session *, json_t *token);
+void	 progress_free(struct progress **);
+void	 progress_started(struct progress *);
+void	 progress_output(struct progress *, const char *, size_t);
+/* A log message for peers that asked for this level; data is taken. */
+void	 notify_log(struct session *, enum mcp_level, json_t *data);
+/* LEVELS if there is none of that name. */
+enum mcp_level level_parse(const char *);
+
+#endif

@@ -1,0 +1,165 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "conf.h"
+#include "json.h"
+#include "mcp_private.h"
+#include "mem.h"
+
+struct mcp *
+mcp_new(struct event_base *base, struct conf *conf, struct dispatcher *d)
+{
+	struct mcp *m = xcalloc(1, sizeof *m);
+
+	m->base = base;
+	m->conf = conf_ref(conf);
+	m->dispatcher = d;
+	return m;
+}
+
+void
+mcp_free(struct mcp **mp)
+{
+	struct mcp *m = *mp;
+
+	if (m == NULL)
+		return;
+	*mp = NULL;
+	conf_unref(&m->conf);
+	free(m);
+}
+
+void
+mcp_set_conf(struct mcp *m, struct conf *conf)
+{
+	struct conf *old = m->conf;
+
+	m->conf = conf_ref(conf);
+	conf_unref(&old);
+}
+
+struct session *
+session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
+    const char *name)
+{
+	struct session *s = xcalloc(1, sizeof *s);
+
+	s->mcp = m;
+	s->carrier = carrier;
+	s->arg = arg;
+	s->name = xstrdup(name);
+	s->version = MCP_2025_11_25;
+	s->log_level = LEVELS;
+	TAILQ_INIT(&s->calls);
+	m->nsessions++;
+	return s;
+}
+
+void
+session_free(struct session **sp)
+{
+	struct session *s = *sp;
+	struct call *c;
+
+	if (s == NULL)
+		return;
+	*sp = NULL;
+	s->carrier = NULL;
+	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
+		call_cancel(c);
+	s->mcp->nsessions--;
+	free(s->name);
+	free(s);
+}
+
+void
+session_send(struct session *s, json_t *message)
+{
+	size_t len;
+	char *line;
+
+	if (s->carrier != NULL) {
+		line = json_line(message, &len);
+		s->carrier->send(s->arg, line, len);
+		free(line);
+	}
+	json_decref(message);
+}
+
+void
+session_hold(struct session *s, int on)
+{
+	struct call *c;
+
+	s->held = on;
+	TAILQ_FOREACH(c, &s->calls, entry)
+		call_pause(c, on);
+}
+
+unsigned
+session_open(const struct session *s)
+{
+	return s->open;
+}
+
+void
+session_abort(struct session *s, const char *why)
+{
+	struct call *c;
+
+	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
+		call_answer(c, rpc_error(c->id, RPC_INTERNAL_ERROR, why,
+		    NULL));
+}
+
+struct exchange *
+exchange_new(struct session *s, int batch)
+{
+	struct exchange *x = xcalloc(1, sizeof *x);
+
+	x->session = s;
+	if (batch)
+		x->batch = json_array();
+	exchange_open(x);
+	return x;
+}
+
+void
+exchange_open(struct exchange *x)
+{
+	x->open++;
+	x->session->open++;
+}
+
+static void
+exchange_close(struct exchange *x)
+{
+	struct session *s = x->session;
+
+	s->open--;
+	if (--x->open == 0) {
+		if (x->batch != NULL && json_array_size(x->batch) > 0)
+			session_send(s, json_incref(x->batch));
+		json_decref(x->batch);
+		free(x);
+	}
+	if (s->open == 0 && s->carrier != NULL)
+		s->carrier->settled(s->arg);
+}
+
+void
+exchange_answer(struct exchange *x, json_t *answer)
+{
+	if (x->batch != NULL)
+		json_array_append_new(x->batch, answer);
+	else
+		session_send(x->session, answer);
+	exchange_close(x);
+}
+
+void
+exchange_drop(struct exchange *x)
+{
+	exchange_close(x);
+}

@@ -1,0 +1,47 @@
+#include "config.h"
+
+#include "dispatcher.h"
+#include "mcp_private.h"
+
+static json_t *
+call_counts(const struct dispatcher_status *st)
+{
+	json_t *counts = json_object();
+	enum verdict v;
+
+	for (v = 0; v < VERDICT_COUNT; v++)
+		json_object_set_new(counts, verdict_name(v),
+		    json_integer(st->calls[v]));
+	return counts;
+}
+
+json_t *
+mcp_status(const struct mcp *m)
+{
+	struct dispatcher_status st;
+
+	dispatcher_status(m->dispatcher, &st);
+	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i}, s:{s:i, s:f},"
+	    " s:i, s:o, s:{s:I, s:I}, s:s, s:s, s:s}",
+	    "version", PACKAGE_VERSION,
+	    "ready", st.ready,
+	    "generation", (json_int_t)st.generation,
+	    "workers", "idle", (int)st.workers_idle,
+	    "busy", (int)st.workers_busy,
+	    "starting", (int)st.workers_starting,
+	    "queue", "length", (int)st.queued,
+	    "oldest_ms", (double)st.queue_age_us / 1000.0,
+	    "clients", (int)m->nsessions,
+	    "calls", call_counts(&st),
+	    "zygote", "restarts", (json_int_t)st.zygote_restarts,
+	    "import_ms", (json_int_t)st.zygote_import_ms,
+	    "python", st.python,
+	    "sandbox", st.sandbox,
+	    "packages", st.packages);
+}
+
+json_t *
+mcp_status_method(struct request *r)
+{
+	return mcp_status(r->session->mcp);
+}
