@@ -1,0 +1,301 @@
+#include "config.h"
+
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+#include <event2/listener.h>
+
+#include "addr.h"
+#include "conf.h"
+#include "listener.h"
+#include "log.h"
+#include "mem.h"
+#include "unix_socket.h"
+
+/* Pause after accept(2) failed for want of descriptors or memory. */
+#define ACCEPT_PAUSE_S	1
+
+struct listener {
+	TAILQ_ENTRY(listener)	 entry;
+	struct listeners	*all;
+	struct evconnlistener	*ev;
+	enum transport_kind	 kind;
+};
+
+struct listeners {
+	struct event_base	*base;
+	TAILQ_HEAD(, listener)	 list;
+	unsigned		 count;
+	struct unix_socket	*unix_socket;
+	listener_accept		 accept;
+	void			*arg;
+	int			 paused;
+	struct event		*ev_resume;	/* after an accept error */
+};
+
+static void
+name_unix(int fd, char *buf, size_t len)
+{
+	struct ucred cred;
+	socklen_t n = sizeof cred;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) == -1)
+		snprintf(buf, len, "unix client");
+	else
+		snprintf(buf, len, "unix client (uid %ld, pid %ld)",
+		    (long)cred.uid, (long)cred.pid);
+}
+
+/* "127.0.0.1:7000" or "[::1]:7000". */
+static void
+name_inet(const struct sockaddr *sa, socklen_t sa_len, char *buf, size_t len)
+{
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+
+	if (getnameinfo(sa, sa_len, host, sizeof host, port, sizeof port,
+	    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		snprintf(buf, len, "?");
+	else
+		snprintf(buf, len, strchr(host, ':') != NULL ? "[%s]:%s" :
+		    "%s:%s", host, port);
+}
+
+static void
+set_tcp_options(int fd)
+{
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+}
+
+static void
+on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *sa,
+    int sa_len, void *arg)
+{
+	struct listener *l = arg;
+	char name[128], address[96];
+
+	if (l->kind == TRANSPORT_UNIX)
+		name_unix(fd, name, sizeof name);
+	else {
+		set_tcp_options(fd);
+		name_inet(sa, sa_len, address, sizeof address);
+		snprintf(name, sizeof name, "tcp client (%s)", address);
+	}
+	l->all->accept(fd, l->kind, name, l->all->arg);
+}
+
+static void
+set_enabled(struct listeners *ls)
+{
+	struct listener *l;
+	int on = !ls->paused && !event_pending(ls->ev_resume, EV_TIMEOUT,
+	    NULL);
+
+	TAILQ_FOREACH(l, &ls->list, entry)
+		if (on)
+			evconnlistener_enable(l->ev);
+		else
+			evconnlistener_disable(l->ev);
+}
+
+static void
+on_resume(evutil_socket_t fd, short what, void *arg)
+{
+	set_enabled(arg);
+}
+
+/* The waiting connection would wake us again at once, without end. */
+static void
+on_accept_error(struct evconnlistener *ev, void *arg)
+{
+	static const struct timeval pause = { ACCEPT_PAUSE_S, 0 };
+	struct listener *l = arg;
+
+	log_warn("cannot accept a client, trying again in %d s",
+	    ACCEPT_PAUSE_S);
+	event_add(l->all->ev_resume, &pause);
+	set_enabled(l->all);
+}
+
+static int
+add(struct listeners *ls, int fd, enum transport_kind kind, char **why)
+{
+	struct listener *l = xcalloc(1, sizeof *l);
+
+	l->all = ls;
+	l->kind = kind;
+	l->ev = evconnlistener_new(ls->base, on_accept, l,
+	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 128, fd);
+	if (l->ev == NULL) {
+		xasprintf(why, "cannot listen: %s", strerror(errno));
+		close(fd);
+		free(l);
+		return -1;
+	}
+	evconnlistener_set_error_cb(l->ev, on_accept_error);
+	TAILQ_INSERT_TAIL(&ls->list, l, entry);
+	ls->count++;
+	return 0;
+}
+
+static int
+bind_tcp(const struct addrinfo *ai)
+{
+	int on = 1, saved;
+	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+
+	if (fd == -1)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (ai->ai_family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
+		return fd;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+static void
+log_tcp(int fd)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof ss;
+	char address[96];
+
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) == -1)
+		return;
+	name_inet((struct sockaddr *)&ss, len, address, sizeof address);
+	/* Tests, and whoever asked for port 0, read the port here. */
+	log_info("listening on tcp %s", address);
+}
+
+/* A name such as localhost may have several addresses; one that can be had
+ * is enough. */
+static int
+bind_all(struct listeners *ls, const struct addrinfo *ai, char **why)
+{
+	int fd, bound = 0;
+
+	for (; ai != NULL; ai = ai->ai_next) {
+		if ((fd = bind_tcp(ai)) == -1)
+			continue;
+		if (add(ls, fd, TRANSPORT_TCP, why) == -1)
+			return -1;
+		log_tcp(fd);
+		bound = 1;
+	}
+	return bound ? 0 : -1;
+}
+
+static int
+open_tcp(struct listeners *ls, const struct addr *a, char **why)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+	    .ai_flags = AI_PASSIVE }, *list;
+	int rv;
+
+	rv = getaddrinfo(a->host, a->port, &hints, &list);
+	if (rv != 0) {
+		xasprintf(why, "listen.tcp: cannot resolve %s: %s", a->host,
+		    gai_strerror(rv));
+		return -1;
+	}
+	rv = bind_all(ls, list, why);
+	if (rv == -1 && *why == NULL)
+		xasprintf(why, "listen.tcp: cannot bind %s port %s: %s",
+		    a->host, a->port, strerror(errno));
+	freeaddrinfo(list);
+	return rv;
+}
+
+static int
+open_unix(struct listeners *ls, const struct conf *conf, char **why)
+{
+	int fd;
+
+	ls->unix_socket = unix_socket_open(conf->listen_unix,
+	    strtoul(conf->listen_unix_mode, NULL, 8),
+	    conf->listen_unix_group, &fd, why);
+	if (ls->unix_socket == NULL)
+		return -1;
+	if (add(ls, fd, TRANSPORT_UNIX, why) == -1)
+		return -1;
+	log_info("listening on unix %s", conf->listen_unix);
+	return 0;
+}
+
+struct listeners *
+listeners_open(struct event_base *base, const struct conf *conf,
+    listener_accept accept_cb, void *arg, char **why)
+{
+	struct listeners *ls = xcalloc(1, sizeof *ls);
+	const char *cursor = conf->listen_tcp, *trouble;
+	struct addr a;
+	int rv = 0;
+
+	*why = NULL;
+	ls->base = base;
+	ls->accept = accept_cb;
+	ls->arg = arg;
+	TAILQ_INIT(&ls->list);
+	ls->ev_resume = event_new(base, -1, 0, on_resume, ls);
+	if (conf->listen_unix[0] != '\0')
+		rv = open_unix(ls, conf, why);
+	while (rv == 0 && addr_next(&cursor, &a, &trouble) == 1)
+		rv = open_tcp(ls, &a, why);
+	if (rv == -1)
+		listeners_free(&ls);
+	return ls;
+}
+
+void
+listeners_free(struct listeners **lsp)
+{
+	struct listeners *ls = *lsp;
+	struct listener *l;
+
+	if (ls == NULL)
+		return;
+	*lsp = NULL;
+	/* First the file: from then on nobody finds a socket that is dead. */
+	unix_socket_close(&ls->unix_socket);
+	while ((l = TAILQ_FIRST(&ls->list)) != NULL) {
+		TAILQ_REMOVE(&ls->list, l, entry);
+		evconnlistener_free(l->ev);
+		free(l);
+	}
+	event_free(ls->ev_resume);
+	free(ls);
+}
+
+unsigned
+listeners_count(const struct listeners *ls)
+{
+	return ls->count;
+}
+
+void
+listeners_pause(struct listeners *ls, int on)
+{
+	if (ls->paused == on)
+		return;
+	ls->paused = on;
+	set_enabled(ls);
+}

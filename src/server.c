@@ -1,0 +1,310 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "clock.h"
+#include "conf.h"
+#include "dispatcher.h"
+#include "json.h"
+#include "listener.h"
+#include "log.h"
+#include "mcp.h"
+#include "mem.h"
+#include "rmtree.h"
+#include "server_private.h"
+#include "stdio_fds.h"
+
+/* Time to send the last answers once a stop is asked for. */
+#define STOP_US		300000
+/* How often, and how long after a start, Python is asked if it is ready. */
+#define READY_LOOK_US	20000
+#define READY_WAIT_US	120000000
+
+void
+server_stop(struct server *s)
+{
+	static const struct timeval wait = { 0, STOP_US };
+
+	if (!s->stopping) {
+		s->stopping = 1;
+		log_debug("stopping");
+		listeners_free(&s->listeners);
+		clients_stop(s, "The server is shutting down.");
+		event_add(s->ev_stop, &wait);
+		if (s->nclients > 0)
+			return;
+	}
+	event_base_loopbreak(s->base);
+}
+
+static void
+on_stop(evutil_socket_t fd, short what, void *arg)
+{
+	server_stop(arg);
+}
+
+static void
+on_ready(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *s = arg;
+	struct dispatcher_status st;
+
+	dispatcher_status(s->dispatcher, &st);
+	if (st.ready && st.generation != s->ready_generation) {
+		s->ready_generation = st.generation;
+		/* Tests and scripts wait for this line. */
+		log_info("ready: Python %s, imported in %" PRIu64 " ms",
+		    st.python, st.zygote_import_ms);
+	} else if (clock_us() < s->ready_until_us)
+		return;
+	event_del(s->ev_ready);
+}
+
+static void
+watch_ready(struct server *s)
+{
+	static const struct timeval look = { 0, READY_LOOK_US };
+
+	s->ready_until_us = clock_us() + READY_WAIT_US;
+	event_add(s->ev_ready, &look);
+}
+
+static void
+set_log_level(const struct server *s)
+{
+	enum log_level level;
+
+	if (s->options->debug)
+		log_set_level(LOG_LEVEL_DEBUG);
+	else if (log_level_parse(s->conf->log_level, &level) == 0)
+		log_set_level(level);
+}
+
+/* Makes a private directory below scratch.dir: the keeper removes it with
+ * all that is in it when everything ends. */
+static int
+make_scratch(struct server *s, char **why)
+{
+	const char *parent = s->conf->scratch_dir;
+
+	s->scratch_parent = xstrdup(parent);
+	if (strcmp(parent, "@default") == 0) {
+		parent = getenv("TMPDIR");
+		if (parent == NULL || parent[0] != '/')
+			parent = "/tmp";
+	}
+	xasprintf(&s->scratch, "%s/adder-XXXXXX", parent);
+	if (mkdtemp(s->scratch) != NULL) {
+		conf_set_scratch_dir(s->conf, s->scratch);
+		return 0;
+	}
+	xasprintf(why, "cannot make a scratch directory in %s: %s", parent,
+	    strerror(errno));
+	free(s->scratch);
+	s->scratch = NULL;
+	return -1;
+}
+
+/* The new conf as a whole, or none of it. */
+static void
+reload(struct server *s)
+{
+	struct conf *conf;
+	const char *key;
+	char *why = NULL;
+
+	conf = conf_load(s->options->file, s->options->overrides, &why);
+	if (conf != NULL && strcmp(conf->scratch_dir, s->scratch_parent) == 0)
+		conf_set_scratch_dir(conf, s->scratch);
+	if (conf != NULL && (key = conf_restart_key(s->conf, conf)) != NULL)
+		xasprintf(&why, "%s differs, and only a restart changes it",
+		    key);
+	if (why != NULL) {
+		log_warnx("reload refused, the configuration stays as it "
+		    "was: %s", why);
+		conf_unref(&conf);
+		free(why);
+		return;
+	}
+	conf_unref(&s->conf);
+	s->conf = conf;
+	set_log_level(s);
+	mcp_set_conf(s->mcp, conf);
+	clients_set_conf(s);
+	dispatcher_reload(s->dispatcher, conf);
+	log_info("reloaded");
+	watch_ready(s);
+}
+
+static void
+log_status(const struct server *s)
+{
+	json_t *status = mcp_status(s->mcp);
+	size_t len;
+	char *line;
+
+	/* Too long for a line of the log; adderctl status shows it. */
+	json_object_del(status, "packages");
+	line = json_line(status, &len);
+	log_info("status %s", line);
+	free(line);
+	json_decref(status);
+}
+
+static void
+on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	struct server *s = arg;
+
+	switch (sig) {
+	case SIGHUP:
+		reload(s);
+		break;
+	case SIGUSR1:
+		log_status(s);
+		break;
+	default:
+		log_info("stopping on signal %d", (int)sig);
+		server_stop(s);
+		break;
+	}
+}
+
+static void
+watch_signals(struct server *s)
+{
+	static const int signals[SERVER_SIGNALS] = { SIGTERM, SIGINT,
+	    SIGQUIT, SIGHUP, SIGUSR1 };
+	size_t i;
+
+	signal(SIGPIPE, SIG_IGN);
+	for (i = 0; i < SERVER_SIGNALS; i++) {
+		s->ev_signals[i] = evsignal_new(s->base, signals[i],
+		    on_signal, s);
+		event_add(s->ev_signals[i], NULL);
+	}
+}
+
+static void
+on_accept(int fd, enum transport_kind kind, const char *name, void *arg)
+{
+	client_new(arg, kind, fd, fd, name);
+}
+
+/* epoll cannot watch regular files, which stdin or stdout may be. */
+static struct event_base *
+new_base(int any_fd)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base;
+
+	if (any_fd)
+		event_config_require_features(config, EV_FEATURE_FDS);
+	event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
+	base = event_base_new_with_config(config);
+	event_config_free(config);
+	return base;
+}
+
+static int
+open_base(struct server *s)
+{
+	int any_fd = s->options->stdio &&
+	    (!stdio_fd_pollable(STDIN_FILENO) ||
+	    !stdio_fd_pollable(STDOUT_FILENO));
+
+	s->base = new_base(any_fd);
+	if (s->base == NULL)
+		return -1;
+	s->ev_ready = event_new(s->base, -1, EV_PERSIST, on_ready, s);
+	s->ev_stop = event_new(s->base, -1, 0, on_stop, s);
+	watch_signals(s);
+	return 0;
+}
+
+/* Everything that can fail, in the order in which it depends on another.
+ * -1 with *why. */
+static int
+start(struct server *s, char **why)
+{
+	int in = -1, out = -1;
+
+	if (open_base(s) == -1) {
+		xasprintf(why, "cannot make an event loop: %s",
+		    strerror(errno));
+		return -1;
+	}
+	/* Before any process is started that could write there. */
+	if (s->options->stdio && stdio_fds_take(&in, &out) == -1) {
+		xasprintf(why, "cannot take over standard input and output: "
+		    "%s", strerror(errno));
+		return -1;
+	}
+	if (make_scratch(s, why) == -1)
+		return -1;
+	s->dispatcher = dispatcher_new(s->base, s->conf, why);
+	if (s->dispatcher == NULL)
+		return -1;
+	s->mcp = mcp_new(s->base, s->conf, s->dispatcher);
+	if (s->options->stdio)
+		client_new(s, TRANSPORT_STDIO, in, out, "stdio client");
+	s->listeners = listeners_open(s->base, s->conf, on_accept, s, why);
+	if (s->listeners == NULL)
+		return -1;
+	watch_ready(s);
+	return 0;
+}
+
+static void
+end(struct server *s)
+{
+	size_t i;
+
+	listeners_free(&s->listeners);
+	clients_free(s);
+	mcp_free(&s->mcp);
+	dispatcher_free(&s->dispatcher);
+	/* In case that no keeper was left to do it. */
+	if (s->scratch != NULL)
+		rmtree_at(AT_FDCWD, s->scratch);
+	free(s->scratch);
+	free(s->scratch_parent);
+	for (i = 0; i < SERVER_SIGNALS; i++)
+		if (s->ev_signals[i] != NULL)
+			event_free(s->ev_signals[i]);
+	if (s->base != NULL) {
+		event_free(s->ev_ready);
+		event_free(s->ev_stop);
+		event_base_free(s->base);
+	}
+	conf_unref(&s->conf);
+}
+
+int
+server_run(struct conf *conf, const struct server_options *options)
+{
+	struct server s = { .options = options, .conf = conf };
+	char *why = NULL;
+	int status = 0;
+
+	TAILQ_INIT(&s.clients);
+	set_log_level(&s);
+	json_init();
+	if (start(&s, &why) == -1) {
+		log_errorx("%s", why != NULL ? why : "cannot start");
+		free(why);
+		status = 1;
+	} else
+		event_base_dispatch(s.base);
+	end(&s);
+	return status;
+}

@@ -1,0 +1,49 @@
+#ifndef ADDER_SERVER_PRIVATE_H
+#define ADDER_SERVER_PRIVATE_H
+
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "server.h"
+#include "transport.h"
+
+/* What the server*.c files share. */
+
+struct client;
+struct event;
+
+#define SERVER_SIGNALS	5
+
+struct server {
+	struct event_base	*base;
+	const struct server_options *options;
+	struct conf		*conf;
+	struct dispatcher	*dispatcher;
+	struct mcp		*mcp;
+	struct listeners	*listeners;
+	TAILQ_HEAD(, client)	 clients;
+	unsigned		 nclients;
+	char			*scratch;	/* our directory */
+	char			*scratch_parent; /* scratch.dir as written */
+	struct event		*ev_signals[SERVER_SIGNALS];
+	struct event		*ev_ready;
+	uint64_t		 ready_generation;
+	uint64_t		 ready_until_us;
+	struct event		*ev_stop;
+	int			 stopping;
+};
+
+/* Ends the server in order; for the second time, at once. */
+void	server_stop(struct server *);
+
+/* --- client.c */
+
+/* Takes over the descriptors. */
+void	client_new(struct server *, enum transport_kind, int in, int out,
+	    const char *name);
+/* Answers what is open with this error and sends what is unsent. */
+void	clients_stop(struct server *, const char *why);
+void	clients_free(struct server *);
+void	clients_set_conf(struct server *);
+
+#endif

@@ -1,0 +1,142 @@
+#include "config.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fdutil.h"
+#include "mem.h"
+#include "unix_socket.h"
+
+struct unix_socket {
+	char	*path;
+	dev_t	 dev;		/* the file that we made */
+	ino_t	 ino;
+};
+
+static int
+new_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* 0 if the path is free now, else -1 with *why. */
+static int
+clear_path(const struct sockaddr_un *sa, char **why)
+{
+	struct stat st;
+	int fd, rv;
+
+	if (lstat(sa->sun_path, &st) == -1)
+		return 0;	/* bind(2) says what else is wrong */
+	if (!S_ISSOCK(st.st_mode)) {
+		xasprintf(why, "listen.unix: %s exists and is not a socket; "
+		    "remove it or choose another path", sa->sun_path);
+		return -1;
+	}
+	fd = new_socket();
+	rv = connect(fd, (const struct sockaddr *)sa, sizeof *sa);
+	if (rv == -1 && errno == ECONNREFUSED)
+		rv = unlink(sa->sun_path);
+	else {
+		/* EAGAIN: it is served, but its queue is full. */
+		if (rv == 0 || errno == EAGAIN)
+			errno = EADDRINUSE;
+		rv = -1;
+	}
+	if (rv == -1)
+		xasprintf(why, "listen.unix: %s: %s", sa->sun_path,
+		    errno == EADDRINUSE ? "another server listens there" :
+		    strerror(errno));
+	close(fd);
+	return rv;
+}
+
+static int
+set_group(const char *path, const char *group, char **why)
+{
+	struct group *gr;
+
+	if (group[0] == '\0')
+		return 0;
+	gr = getgrnam(group);
+	if (gr == NULL) {
+		xasprintf(why, "listen.unix_group: there is no group \"%s\"",
+		    group);
+		return -1;
+	}
+	if (chown(path, -1, gr->gr_gid) == -1) {
+		xasprintf(why, "listen.unix_group: cannot give %s to group "
+		    "%s: %s", path, group, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static int
+bind_path(int fd, const struct sockaddr_un *sa, char **why)
+{
+	/* Nobody may connect before the group is right. */
+	mode_t old = umask(0177);
+	int rv = bind(fd, (const struct sockaddr *)sa, sizeof *sa);
+
+	umask(old);
+	if (rv == -1)
+		xasprintf(why, "listen.unix: cannot bind %s: %s",
+		    sa->sun_path, strerror(errno));
+	return rv;
+}
+
+struct unix_socket *
+unix_socket_open(const char *path, mode_t mode, const char *group, int *fd,
+    char **why)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct unix_socket *u;
+	struct stat st;
+
+	strncpy(sa.sun_path, path, sizeof sa.sun_path - 1);
+	if (clear_path(&sa, why) == -1)
+		return NULL;
+	*fd = new_socket();
+	if (bind_path(*fd, &sa, why) == -1) {
+		fd_close(fd);
+		return NULL;
+	}
+	if (set_group(path, group, why) == -1 || chmod(path, mode) == -1 ||
+	    lstat(path, &st) == -1) {
+		if (*why == NULL)
+			xasprintf(why, "listen.unix: %s: %s", path,
+			    strerror(errno));
+		unlink(path);
+		fd_close(fd);
+		return NULL;
+	}
+	u = xcalloc(1, sizeof *u);
+	u->path = xstrdup(path);
+	u->dev = st.st_dev;
+	u->ino = st.st_ino;
+	return u;
+}
+
+void
+unix_socket_close(struct unix_socket **up)
+{
+	struct unix_socket *u = *up;
+	struct stat st;
+
+	if (u == NULL)
+		return;
+	*up = NULL;
+	if (lstat(u->path, &st) == 0 && st.st_dev == u->dev &&
+	    st.st_ino == u->ino)
+		unlink(u->path);
+	free(u->path);
+	free(u);
+}
