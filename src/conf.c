@@ -137,7 +137,7 @@ make_absolute(char **field)
 {
 	char cwd[PATH_MAX], *path;
 
-	if ((*field)[0] == '\0' || (*field)[0] == '/' || (*field)[0] == '@' ||
+	if ((*field)[0] == '\0' || (*field)[0] == '/' ||
 	    getcwd(cwd, sizeof cwd) == NULL)
 		return;
 	xasprintf(&path, "%s/%s", cwd, *field);
@@ -198,12 +198,23 @@ resolve_path(struct loader *l, char **field, mode_t type, const char *message)
 {
 	struct stat st;
 
-	if ((*field)[0] == '\0' || (*field)[0] == '@')
+	if ((*field)[0] == '\0')
 		return 0;
 	make_absolute(field);
 	if (stat(*field, &st) == 0 && (st.st_mode & S_IFMT) == type)
 		return 0;
 	return fail(l, key_of(field, l->conf), *field, message);
+}
+
+static int
+resolve_scratch(struct loader *l, char **field)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (strcmp(*field, "@default") == 0)
+		replace(field, xstrdup(tmp != NULL && tmp[0] == '/' ? tmp :
+		    "/tmp"));
+	return resolve_path(l, field, S_IFDIR, "there is no such directory");
 }
 
 /* Keys that bound each other: a default gives way, a written one is an
@@ -241,8 +252,7 @@ resolve(struct loader *l)
 	if (resolve_path(l, &c->zygote_warm_file, S_IFREG,
 	    "there is no such file") == -1)
 		return -1;
-	return resolve_path(l, &c->scratch_dir, S_IFDIR,
-	    "there is no such directory");
+	return resolve_scratch(l, &c->scratch_dir);
 }
 
 static int
@@ -303,12 +313,6 @@ conf_unref(struct conf **cp)
 		if (conf_keys[i].type == CONF_TYPE_STR)
 			free(*(char **)((char *)c + conf_keys[i].offset));
 	free(c);
-}
-
-void
-conf_set_scratch_dir(struct conf *c, const char *path)
-{
-	replace(&c->scratch_dir, xstrdup(path));
 }
 
 const char *

@@ -16,8 +16,7 @@
  * jobs keep the one they started with when another is loaded. */
 struct conf {
 	unsigned	 refs;
-	/* Always set: what @default stands for is filled in, except for
-	 * scratch.dir, whose directory the server makes when it starts. */
+	/* Always set: what @default stands for is filled in. */
 #define X(field, type, key, def, min, max, when, help) CONF_##type field;
 	CONF_LIST(X)
 #undef X
@@ -37,8 +36,6 @@ void		 conf_unref(struct conf **);
 void		 conf_dump(const struct conf *, FILE *);
 /* Every key, commented out, with its help and default: conf/adderd.conf. */
 void		 conf_sample(FILE *);
-/* Says where scratch.dir = @default is; only before the conf is shared. */
-void		 conf_set_scratch_dir(struct conf *, const char *path);
 /* The first key that differs and that only a restart applies, or NULL. */
 const char	*conf_restart_key(const struct conf *, const struct conf *);
 

@@ -19,7 +19,6 @@
 #include "log.h"
 #include "mcp.h"
 #include "mem.h"
-#include "rmtree.h"
 #include "server_private.h"
 #include "stdio_fds.h"
 
@@ -89,31 +88,6 @@ set_log_level(const struct server *s)
 		log_set_level(level);
 }
 
-/* Makes a private directory below scratch.dir: the keeper removes it with
- * all that is in it when everything ends. */
-static int
-make_scratch(struct server *s, char **why)
-{
-	const char *parent = s->conf->scratch_dir;
-
-	s->scratch_parent = xstrdup(parent);
-	if (strcmp(parent, "@default") == 0) {
-		parent = getenv("TMPDIR");
-		if (parent == NULL || parent[0] != '/')
-			parent = "/tmp";
-	}
-	xasprintf(&s->scratch, "%s/adder-XXXXXX", parent);
-	if (mkdtemp(s->scratch) != NULL) {
-		conf_set_scratch_dir(s->conf, s->scratch);
-		return 0;
-	}
-	xasprintf(why, "cannot make a scratch directory in %s: %s", parent,
-	    strerror(errno));
-	free(s->scratch);
-	s->scratch = NULL;
-	return -1;
-}
-
 /* The new conf as a whole, or none of it. */
 static void
 reload(struct server *s)
@@ -123,8 +97,6 @@ reload(struct server *s)
 	char *why = NULL;
 
 	conf = conf_load(s->options->file, s->options->overrides, &why);
-	if (conf != NULL && strcmp(conf->scratch_dir, s->scratch_parent) == 0)
-		conf_set_scratch_dir(conf, s->scratch);
 	if (conf != NULL && (key = conf_restart_key(s->conf, conf)) != NULL)
 		xasprintf(&why, "%s differs, and only a restart changes it",
 		    key);
@@ -249,8 +221,6 @@ start(struct server *s, char **why)
 		    "%s", strerror(errno));
 		return -1;
 	}
-	if (make_scratch(s, why) == -1)
-		return -1;
 	s->dispatcher = dispatcher_new(s->base, s->conf, why);
 	if (s->dispatcher == NULL)
 		return -1;
@@ -273,11 +243,6 @@ end(struct server *s)
 	clients_free(s);
 	mcp_free(&s->mcp);
 	dispatcher_free(&s->dispatcher);
-	/* In case that no keeper was left to do it. */
-	if (s->scratch != NULL)
-		rmtree_at(AT_FDCWD, s->scratch);
-	free(s->scratch);
-	free(s->scratch_parent);
 	for (i = 0; i < SERVER_SIGNALS; i++)
 		if (s->ev_signals[i] != NULL)
 			event_free(s->ev_signals[i]);

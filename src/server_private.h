@@ -23,8 +23,6 @@ struct server {
 	struct listeners	*listeners;
 	TAILQ_HEAD(, client)	 clients;
 	unsigned		 nclients;
-	char			*scratch;	/* our directory */
-	char			*scratch_parent; /* scratch.dir as written */
 	struct event		*ev_signals[SERVER_SIGNALS];
 	struct event		*ev_ready;
 	uint64_t		 ready_generation;
