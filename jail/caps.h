@@ -1,0 +1,22 @@
+#ifndef ADDER_JAIL_CAPS_H
+#define ADDER_JAIL_CAPS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Capabilities (capabilities(7)) by their raw calls: no library allocates
+ * between fork and jail.  All return 0, or -1 with errno. */
+
+/* Takes every capability but those in keep out of the bounding set; with
+ * CAP_SETPCAP only, otherwise nothing is done. */
+int	caps_drop_bounding(uint64_t keep);
+/* Permitted and effective become keep; inheritable and ambient empty. */
+int	caps_set(uint64_t keep);
+/* Whether this process has the capability now. */
+int	caps_has(int cap);
+/* Groups, then all three group ids, then all three user ids. */
+int	ids_become(uid_t, gid_t);
+
+#define CAP_BIT(cap)	(1ull << (cap))
+
+#endif

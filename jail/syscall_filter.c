@@ -1,0 +1,299 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <seccomp.h>
+
+#include "syscall_filter.h"
+#include "syscall_policy.h"
+
+/* Stands for the process's own pid until filter_patch_pid(); no pid is
+ * ever this large (PID_MAX_LIMIT is 2^22). */
+#define OWN_PID		0x5adde40u
+#define LOW32		0xffffffffu
+
+/* clone(2) flags that a new thread or process has no business with. */
+#define CLONE_FORBIDDEN	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | \
+    CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+    CLONE_PARENT | CLONE_PTRACE | CLONE_UNTRACED)
+
+struct call {
+	const char	*name;
+	uint32_t	 action;
+};
+
+#define RULE(ctx, action, name, ...)					\
+	add(ctx, action, name,						\
+	    (const struct scmp_arg_cmp[]){ __VA_ARGS__ },		\
+	    sizeof((const struct scmp_arg_cmp[]){ __VA_ARGS__ }) /	\
+	    sizeof(struct scmp_arg_cmp))
+
+static int
+add(scmp_filter_ctx ctx, uint32_t action, const char *name,
+    const struct scmp_arg_cmp *args, unsigned n)
+{
+	int nr = seccomp_syscall_resolve_name(name), rv;
+
+	if (nr == __NR_SCMP_ERROR || nr < 0)
+		return 0;	/* not on this machine */
+	rv = seccomp_rule_add_array(ctx, action, nr, n, args);
+	/* A rule that says what the default does is refused as such. */
+	return rv == -EACCES ? 0 : rv;
+}
+
+static int
+add_calls(scmp_filter_ctx ctx, const char *const *names, uint32_t action)
+{
+	int rv;
+
+	for (; *names != NULL; names++)
+		if ((rv = add(ctx, action, *names, NULL, 0)) < 0)
+			return rv;
+	return 0;
+}
+
+#define NAME(name)	#name,
+
+static const char *const allow[] = { SYSCALLS_ALLOW(NAME) NULL };
+static const char *const allow_processes[] = {
+	SYSCALLS_ALLOW_PROCESSES(NAME) NULL };
+static const char *const allow_cgroup[] = { SYSCALLS_ALLOW_CGROUP(NAME) NULL };
+static const char *const refuse_eperm[] = { SYSCALLS_EPERM(NAME) NULL };
+static const char *const refuse_enosys[] = { SYSCALLS_ENOSYS(NAME) NULL };
+
+static int
+add_clone(scmp_filter_ctx ctx, int processes)
+{
+	if (processes)
+		return RULE(ctx, SCMP_ACT_ALLOW, "clone",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FORBIDDEN, 0));
+	if (RULE(ctx, SCMP_ACT_ALLOW, "clone",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_FORBIDDEN,
+	    CLONE_THREAD)) < 0)
+		return -1;
+	/* libc blocks every signal around it, so a trap would kill. */
+	return RULE(ctx, SCMP_ACT_ERRNO(EPERM), "clone",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+/*
+ * Signals.  Where a worker is pid 1 of its namespace the kernel ignores what
+ * a job sends to itself by default disposition, so these calls trap and are
+ * done by the handler; elsewhere they may reach the process itself only.
+ */
+static int
+add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
+{
+	static const char *const self[] = { "rt_sigqueueinfo",
+	    "rt_tgsigqueueinfo", NULL };
+	static const char *const send[] = { "kill", "tgkill", NULL };
+	const char *const *name;
+	int rv;
+
+	for (name = self; *name != NULL; name++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
+			return rv;
+	if (o->own_pid_ns && o->processes)
+		return RULE(ctx, SCMP_ACT_ALLOW, "kill",
+		    SCMP_A0(SCMP_CMP_NE, OWN_PID));
+	if (o->own_pid_ns)
+		return 0;
+	for (name = send; *name != NULL; name++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
+			return rv;
+	return 0;
+}
+
+static int
+add_prctl(scmp_filter_ctx ctx)
+{
+	static const int options[] = { PR_SET_NAME, PR_GET_NAME,
+	    PR_GET_NO_NEW_PRIVS, PR_GET_DUMPABLE, PR_GET_PDEATHSIG,
+	    PR_SET_VMA };
+	size_t i;
+	int rv;
+
+	for (i = 0; i < sizeof options / sizeof options[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "prctl",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, options[i]))) < 0)
+			return rv;
+	return 0;
+}
+
+static int
+add_ioctl(scmp_filter_ctx ctx)
+{
+	static const unsigned long requests[] = { FIONBIO, FIOCLEX, FIONCLEX,
+	    TCGETS, FIONREAD, TIOCGWINSZ };
+	size_t i;
+	int rv;
+
+	for (i = 0; i < sizeof requests / sizeof requests[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, requests[i]))) < 0)
+			return rv;
+	return 0;
+}
+
+/*
+ * fcntl without what makes the kernel send signals for us: F_SETOWN and
+ * F_SETSIG let a worker with the server's user id kill it through SIGIO.
+ */
+static int
+add_fcntl(scmp_filter_ctx ctx)
+{
+	static const int cmds[] = { F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
+	    F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW,
+	    F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETPIPE_SZ,
+	    F_GET_SEALS };
+	size_t i;
+	int rv;
+
+	for (i = 0; i < sizeof cmds / sizeof cmds[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "fcntl",
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, cmds[i]))) < 0)
+			return rv;
+	return 0;
+}
+
+/* Reading limits, of itself only (pid 0 or its own). */
+static int
+add_prlimit(scmp_filter_ctx ctx)
+{
+	int rv = RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+
+	if (rv < 0)
+		return rv;
+	rv = RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID),
+	    SCMP_A2(SCMP_CMP_EQ, 0));
+	/* Python's resource.setrlimit: refused, not trapped. */
+	return rv;
+}
+
+static int
+add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
+{
+	int rv;
+
+	if ((rv = add_clone(ctx, o->processes)) < 0 ||
+	    (rv = add_signals(ctx, o)) < 0 ||
+	    (rv = add_prctl(ctx)) < 0 ||
+	    (rv = add_ioctl(ctx)) < 0 ||
+	    (rv = add_fcntl(ctx)) < 0)
+		return rv;
+	return add_prlimit(ctx);
+}
+
+static int
+add_policy(scmp_filter_ctx ctx, const struct filter_options *o)
+{
+	const char *const *name;
+	int rv;
+
+	/* Foreign architectures and x32 numbers: no way around the list. */
+	if ((rv = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
+	    SCMP_ACT_KILL_PROCESS)) < 0 ||
+	    (rv = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2)) < 0 ||
+	    (rv = add_calls(ctx, allow, SCMP_ACT_ALLOW)) < 0)
+		return rv;
+	if (o->processes &&
+	    (rv = add_calls(ctx, allow_processes, SCMP_ACT_ALLOW)) < 0)
+		return rv;
+	if (o->memory_cgroup &&
+	    (rv = add_calls(ctx, allow_cgroup, SCMP_ACT_ALLOW)) < 0)
+		return rv;
+	for (name = refuse_eperm; *name != NULL; name++) {
+		if (o->processes && (strcmp(*name, "fork") == 0 ||
+		    strcmp(*name, "vfork") == 0))
+			continue;
+		if ((rv = add(ctx, SCMP_ACT_ERRNO(EPERM), *name, NULL, 0)) < 0)
+			return rv;
+	}
+	if ((rv = add_calls(ctx, refuse_enosys, SCMP_ACT_ERRNO(ENOSYS))) < 0)
+		return rv;
+	return add_conditions(ctx, o);
+}
+
+/* libseccomp writes the program to a descriptor; this reads it back. */
+static int
+export_filter(scmp_filter_ctx ctx, struct syscall_filter *f)
+{
+	int fd = memfd_create("filter", MFD_CLOEXEC), rv = -1;
+	struct stat st;
+
+	if (fd == -1)
+		return -1;
+	if (seccomp_export_bpf(ctx, fd) == 0 && fstat(fd, &st) == 0 &&
+	    st.st_size / sizeof *f->insns <= BPF_MAXINSNS) {
+		f->n = st.st_size / sizeof *f->insns;
+		f->insns = malloc(st.st_size);
+		if (f->insns != NULL &&
+		    pread(fd, f->insns, st.st_size, 0) == st.st_size)
+			rv = 0;
+	}
+	close(fd);
+	return rv;
+}
+
+int
+filter_build(const struct filter_options *o, struct syscall_filter *f)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_TRAP);
+	int rv;
+
+	memset(f, 0, sizeof *f);
+	if (ctx == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	rv = add_policy(ctx, o);
+	if (rv < 0)
+		errno = -rv;
+	else
+		rv = export_filter(ctx, f);
+	seccomp_release(ctx);
+	return rv < 0 ? -1 : 0;
+}
+
+void
+filter_free(struct syscall_filter *f)
+{
+	free(f->insns);
+	memset(f, 0, sizeof *f);
+}
+
+void
+filter_patch_pid(struct syscall_filter *f, pid_t pid)
+{
+	unsigned i;
+
+	for (i = 0; i < f->n; i++)
+		if (BPF_CLASS(f->insns[i].code) == BPF_JMP &&
+		    f->insns[i].k == OWN_PID)
+			f->insns[i].k = pid;
+}
+
+int
+filter_load(const struct syscall_filter *f)
+{
+	struct sock_fprog prog = { .len = f->n, .filter = f->insns };
+
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
