@@ -1,0 +1,129 @@
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "sandbox_trap.h"
+
+static volatile sig_atomic_t last_call = -1;
+static int is_pid_1;
+static void (*ended_hook)(int);
+
+int
+sandbox_trap_last(void)
+{
+	return last_call;
+}
+
+#if defined(__x86_64__)
+#define ARG(uc, n)	((long)(uc)->uc_mcontext.gregs[arg_regs[n]])
+#define SET_RESULT(uc, v) ((uc)->uc_mcontext.gregs[REG_RAX] = (v))
+static const int arg_regs[] = { REG_RDI, REG_RSI, REG_RDX };
+#elif defined(__aarch64__)
+#define ARG(uc, n)	((long)(uc)->uc_mcontext.regs[n])
+#define SET_RESULT(uc, v) ((uc)->uc_mcontext.regs[0] = (v))
+#else
+#error "the registers of a system call on this machine are not known"
+#endif
+
+/* signal(7): what the default disposition of these is not to end it. */
+static int
+ends_by_default(int sig)
+{
+	switch (sig) {
+	case SIGCHLD:
+	case SIGURG:
+	case SIGWINCH:
+	case SIGCONT:
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* A signal of the process to itself, whole (tid 0) or to a thread. */
+static long
+signal_self(int sig, pid_t tid)
+{
+	struct sigaction sa;
+	siginfo_t si;
+	long rv;
+
+	if (sig == 0)
+		return 0;
+	if (sig < 0 || sig >= NSIG)
+		return -EINVAL;
+	if (sig == SIGSTOP)
+		return -EPERM;
+	if (sig == SIGKILL || (sigaction(sig, NULL, &sa) == 0 &&
+	    sa.sa_handler == SIG_DFL && ends_by_default(sig)))
+		ended_hook(sig);
+	memset(&si, 0, sizeof si);
+	si.si_signo = sig;
+	si.si_code = SI_QUEUE;
+	si.si_pid = getpid();
+	si.si_uid = getuid();
+	rv = tid == 0 ?
+	    syscall(SYS_rt_sigqueueinfo, getpid(), sig, &si) :
+	    syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, sig, &si);
+	return rv == -1 ? -errno : rv;
+}
+
+/* Whether the call is a signal to ourselves, and then its result. */
+static int
+is_own_signal(int nr, const ucontext_t *uc, long *result)
+{
+	pid_t target = (pid_t)ARG(uc, 0), self = getpid();
+
+	if (!is_pid_1)
+		return 0;
+	if (nr == SYS_kill && (target == self || target == 0 ||
+	    target == -getpgrp())) {
+		*result = signal_self((int)ARG(uc, 1), 0);
+		return 1;
+	}
+	if (nr == SYS_tgkill && target == self) {
+		*result = signal_self((int)ARG(uc, 2), (pid_t)ARG(uc, 1));
+		return 1;
+	}
+	return 0;
+}
+
+static void
+on_sigsys(int sig, siginfo_t *si, void *context)
+{
+	ucontext_t *uc = context;
+	int saved = errno;
+	long result = -EPERM;
+
+	/* Sent by somebody, not by the filter: seccomp(2), SYS_SECCOMP. */
+	if (si->si_code != 1)
+		return;
+	if (!is_own_signal(si->si_syscall, uc, &result))
+		last_call = si->si_syscall;
+	SET_RESULT(uc, result);
+	errno = saved;
+}
+
+void
+sandbox_trap_install(int own_pid_ns, void (*ended)(int))
+{
+	struct sigaction sa;
+
+	is_pid_1 = own_pid_ns;
+	ended_hook = ended;
+	memset(&sa, 0, sizeof sa);
+	sa.sa_sigaction = on_sigsys;
+	/* Nested traps, and interrupted calls of the rest go on. */
+	sa.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
+	sigaction(SIGSYS, &sa, NULL);
+}
