@@ -1,0 +1,24 @@
+#ifndef ADDER_PRELOAD_H
+#define ADDER_PRELOAD_H
+
+/*
+ * Fills the zygote with what programs import, and makes sure that it can be
+ * forked.
+ */
+
+/*
+ * Imports the comma-separated modules, warms the libraries up, runs
+ * warm_file ("" for none), takes back what a program could notice, freezes
+ * the garbage collector.  A module that is missing is logged and left out.
+ * -1 with *why (the caller's to free) if the zygote cannot serve.
+ */
+int	preload(const char *modules, const char *warm_file, char **why);
+/* "name version\n" lines, sorted (the caller frees). */
+char	*preload_packages(void);
+/*
+ * Whether forks of this process are sound: one thread, no descriptor beyond
+ * the reserved ones, no writable memory shared with others.  -1 with *why.
+ */
+int	preload_verify(char **why);
+
+#endif

@@ -1,0 +1,128 @@
+"""What the zygote does in Python before it serves: import, warm, settle."""
+import atexit
+import gc
+import sys
+import time
+
+# Standard modules that programs often import.  Importing them here costs the
+# zygote a little and each program nothing; none of them starts a thread,
+# keeps a descriptor or prints.
+STDLIB = """
+abc argparse array ast asyncio base64 bisect builtins calendar cmath
+collections collections.abc concurrent.futures concurrent.futures.process
+concurrent.futures.thread contextlib contextvars copy csv ctypes dataclasses
+datetime decimal difflib dis doctest enum fractions functools glob graphlib
+gzip hashlib heapq hmac html html.parser inspect io itertools json keyword
+linecache locale logging math multiprocessing multiprocessing.pool numbers
+operator os pathlib pickle platform pprint queue random re reprlib sched
+secrets shlex shutil signal sqlite3 stat statistics string struct subprocess
+sys tempfile textwrap threading time timeit tokenize traceback types typing
+unicodedata unittest unittest.mock urllib.parse urllib.request uuid warnings
+weakref xml.etree.ElementTree zipfile zlib zoneinfo
+""".split()
+
+# Handlers that library modules register with atexit when they are imported.
+# A program that imports such a module has them under plain CPython too, so
+# they stay; what else was registered while the zygote started is about the
+# zygote's own files and goes.
+KEEP_ATEXIT = {("logging", "shutdown"),
+               ("multiprocessing.util", "_exit_function")}
+
+_handlers = []
+_register = atexit.register
+
+
+def _record(func, *args, **kwargs):
+    _handlers.append((func, args, kwargs))
+    return _register(func, *args, **kwargs)
+
+
+def begin():
+    """Before the first import: watch who registers with atexit."""
+    atexit.register = _record
+
+
+def import_module(name):
+    """Imports one module; (milliseconds, "" or why it is left out)."""
+    t = time.perf_counter()
+    try:
+        __import__(name)
+        why = ""
+    except Exception as e:  # a broken package must not stop the zygote
+        why = "%s: %s" % (type(e).__name__, e)
+    return int((time.perf_counter() - t) * 1000), why
+
+
+def import_stdlib():
+    for name in STDLIB:
+        import_module(name)
+
+
+def _settle_atexit():
+    atexit.register = _register
+    atexit._clear()
+    for func, args, kwargs in _handlers:
+        key = (getattr(func, "__module__", ""), getattr(func, "__name__", ""))
+        if key in KEEP_ATEXIT:
+            _register(func, *args, **kwargs)
+    _handlers.clear()
+    # Its handler went with the others; the next finalizer registers it.
+    from weakref import finalize
+    finalize._registry.clear()
+    finalize._registered_with_atexit = False
+
+
+def _close_fonts():
+    """Fonts that matplotlib caches keep their files open."""
+    fonts = sys.modules.get("matplotlib.font_manager")
+    mathtext = sys.modules.get("matplotlib.mathtext")
+    for cached in (getattr(fonts, "_get_font", None),
+                   getattr(getattr(mathtext, "MathTextParser", None),
+                           "_parse_cached", None)):
+        if cached is not None:
+            cached.cache_clear()
+
+
+def _settle_modules():
+    """Takes back what imports and warm-up left for a program to notice."""
+    for mod in list(sys.modules.values()):
+        ns = getattr(mod, "__dict__", None)
+        if isinstance(ns, dict):
+            # Else a warning that was shown here is not shown to a program.
+            ns.pop("__warningregistry__", None)
+    sys.modules["linecache"].clearcache()
+    sys.modules["tempfile"].tempdir = None
+    sys.modules["random"].seed()
+    _close_fonts()
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+
+
+def settle():
+    """After the warm-up: leave a state like that of a fresh interpreter, and
+    keep the garbage collector from ever touching what is there now."""
+    _settle_modules()
+    _settle_atexit()
+    gc.collect()
+    gc.collect()
+    gc.freeze()
+
+
+def packages():
+    """"name version" lines, sorted, of what can be imported."""
+    from importlib.metadata import distributions
+    found = {}
+    for dist in distributions():
+        name = dist.metadata["Name"]
+        if name:
+            # The first on sys.path is the one that is imported.
+            found.setdefault(name.lower(), "%s %s\n" % (name, dist.version))
+    return "".join(found[k] for k in sorted(found))
+
+
+def run_file(path):
+    """Runs the operator's own warm-up program in a namespace of its own."""
+    with open(path, "rb") as f:
+        code = compile(f.read(), path, "exec", dont_inherit=True)
+    exec(code, {"__name__": "__warm__", "__file__": path})

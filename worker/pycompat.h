@@ -1,0 +1,46 @@
+#ifndef ADDER_PYCOMPAT_H
+#define ADDER_PYCOMPAT_H
+
+/* Python.h must come before any other header. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#if PY_VERSION_HEX < 0x030b0000
+#error "adder needs CPython 3.11 or later"
+#endif
+
+/* The pending exception as one normalised object (a new reference) with its
+ * traceback set, or NULL; afterwards none is pending. */
+static inline PyObject *
+py_take_exception(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+	return PyErr_GetRaisedException();
+#else
+	PyObject *type, *value, *tb;
+
+	PyErr_Fetch(&type, &value, &tb);
+	if (type == NULL)
+		return NULL;
+	PyErr_NormalizeException(&type, &value, &tb);
+	if (tb != NULL && value != NULL)
+		PyException_SetTraceback(value, tb);
+	Py_XDECREF(tb);
+	Py_DECREF(type);
+	return value;
+#endif
+}
+
+/* Makes exc (stolen) the pending exception. */
+static inline void
+py_raise(PyObject *exc)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+	PyErr_SetRaisedException(exc);
+#else
+	PyErr_Restore(Py_NewRef((PyObject *)Py_TYPE(exc)), exc,
+	    PyException_GetTraceback(exc));
+#endif
+}
+
+#endif

@@ -1,0 +1,252 @@
+#include "config.h"
+
+#include "pycompat.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interp.h"
+#include "pyend.h"
+#include "pyjob.h"
+#include "pystdio.h"
+
+#define STATUS_FLUSH_FAILED	120	/* as Py_RunMain() exits */
+#define USER_MODULES_MAX	256
+
+static PyObject	*run_exitfuncs;		/* atexit._run_exitfuncs */
+static PyObject	*collect_fn;		/* gc.collect */
+static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
+static void	(*fortran_flush)(int *unit);
+
+/* libgfortran buffers what Fortran code prints and flushes it only in a
+ * destructor, which _exit(2) does not run. */
+static int
+find_fortran(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	void *lib;
+
+	if (strstr(info->dlpi_name, "libgfortran") == NULL)
+		return 0;
+	lib = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (lib != NULL)
+		fortran_flush = (void (*)(int *))dlsym(lib,
+		    "_gfortran_flush_i4");
+	return fortran_flush != NULL;
+}
+
+static PyObject *
+attribute(const char *module, const char *name)
+{
+	PyObject *mod = PyImport_ImportModule(module), *res;
+
+	if (mod == NULL)
+		return NULL;
+	res = PyObject_GetAttrString(mod, name);
+	Py_DECREF(mod);
+	return res;
+}
+
+int
+pyend_init(void)
+{
+	run_exitfuncs = attribute("atexit", "_run_exitfuncs");
+	collect_fn = attribute("gc", "collect");
+	zygote_modules = PyFrozenSet_New(PyImport_GetModuleDict());
+	dl_iterate_phdr(find_fortran, NULL);
+	return run_exitfuncs == NULL || collect_fn == NULL ||
+	    zygote_modules == NULL ? -1 : 0;
+}
+
+/* wait_for_thread_shutdown() of CPython. */
+static void
+join_threads(void)
+{
+	PyObject *name = PyUnicode_FromString("threading"), *mod = NULL, *res;
+
+	if (name != NULL)
+		mod = PyImport_GetModule(name);
+	Py_XDECREF(name);
+	if (mod == NULL) {
+		PyErr_Clear();
+		return;
+	}
+	res = PyObject_CallMethod(mod, "_shutdown", NULL);
+	if (res == NULL)
+		PyErr_WriteUnraisable(mod);
+	Py_XDECREF(res);
+	Py_DECREF(mod);
+}
+
+static void
+call_quietly(PyObject *fn)
+{
+	PyObject *res = PyObject_CallNoArgs(fn);
+
+	if (res == NULL)
+		PyErr_WriteUnraisable(fn);
+	Py_XDECREF(res);
+}
+
+/* Figures exist only where pyplot's registry has some. */
+static void
+send_figures(void)
+{
+	PyObject *mod, *gcf, *figs, *res;
+	int n = 0;
+
+	mod = PyDict_GetItemString(PyImport_GetModuleDict(),
+	    "matplotlib._pylab_helpers");
+	if (mod == NULL)
+		return;
+	gcf = PyObject_GetAttrString(mod, "Gcf");
+	figs = gcf == NULL ? NULL : PyObject_GetAttrString(gcf, "figs");
+	if (figs != NULL)
+		n = PyObject_Size(figs);
+	Py_XDECREF(gcf);
+	Py_XDECREF(figs);
+	if (n > 0) {
+		res = interp_call("figures", "collect", "()");
+		Py_XDECREF(res);
+	}
+	PyErr_Clear();
+}
+
+/* finalize_modules_delete_special() of CPython. */
+static void
+forget_sys(void)
+{
+	static const char *const none[] = { "path", "argv", "ps1", "ps2",
+	    "last_type", "last_value", "last_traceback", "last_exc",
+	    "path_hooks", "path_importer_cache", "meta_path" };
+	static const char *const restore[][2] = { { "stdin", "__stdin__" },
+	    { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
+	size_t i;
+
+	for (i = 0; i < sizeof none / sizeof none[0]; i++)
+		if (PySys_GetObject(none[i]) != NULL)
+			PySys_SetObject(none[i], Py_None);
+	for (i = 0; i < sizeof restore / sizeof restore[0]; i++)
+		PySys_SetObject(restore[i][0], interp_sys(restore[i][1]));
+	PyErr_Clear();
+}
+
+/* Modules that the program brought: __main__ and what it imported of its
+ * own.  Each is taken out of sys.modules; refs keeps weak references. */
+static int
+drop_user_modules(PyObject *refs[USER_MODULES_MAX])
+{
+	PyObject *names[USER_MODULES_MAX], *key, *value;
+	PyObject *modules = PyImport_GetModuleDict();
+	Py_ssize_t at = 0;
+	int i, n = 0, kept = 0;
+
+	while (n < USER_MODULES_MAX && PyDict_Next(modules, &at, &key, &value))
+		if (PyUnicode_Check(key) && PyModule_Check(value) &&
+		    (PyUnicode_CompareWithASCIIString(key, "__main__") == 0 ||
+		    PySet_Contains(zygote_modules, key) == 0))
+			names[n++] = Py_NewRef(key);
+	for (i = 0; i < n; i++) {
+		value = PyDict_GetItem(modules, names[i]);
+		if (value != NULL)
+			refs[kept] = PyWeakref_NewRef(value, NULL);
+		if (value != NULL && refs[kept] != NULL)
+			kept++;
+		/* Here the module may go, and its objects with it. */
+		PyDict_SetItem(modules, names[i], Py_None);
+		Py_DECREF(names[i]);
+		PyErr_Clear();
+	}
+	return kept;
+}
+
+/* _PyModule_ClearDict() of CPython: first what begins with one underscore,
+ * then the rest but __builtins__. */
+static void
+clear_dict(PyObject *dict)
+{
+	PyObject *key, *value;
+	Py_ssize_t at;
+	const char *s;
+	int pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (at = 0; PyDict_Next(dict, &at, &key, &value);) {
+			if (value == Py_None || !PyUnicode_Check(key) ||
+			    (s = PyUnicode_AsUTF8(key)) == NULL)
+				continue;
+			if (pass == 0 ? s[0] != '_' || s[1] == '_' :
+			    strcmp(s, "__builtins__") == 0)
+				continue;
+			/* An existing key: the dict does not move. */
+			PyDict_SetItem(dict, key, Py_None);
+		}
+	PyErr_Clear();
+}
+
+static void
+clear_survivors(PyObject *refs[USER_MODULES_MAX], int n)
+{
+	PyObject *mod;
+
+	while (n-- > 0) {
+		mod = Py_NewRef(PyWeakref_GetObject(refs[n]));
+		if (mod != Py_None && PyModule_Check(mod))
+			clear_dict(PyModule_GetDict(mod));
+		Py_DECREF(mod);
+		Py_DECREF(refs[n]);
+	}
+}
+
+/*
+ * finalize_modules() of CPython for the modules of the program; those of
+ * the libraries are older than the fork and die with the process.
+ */
+static void
+finalize_modules(void)
+{
+	PyObject *refs[USER_MODULES_MAX];
+	int n;
+
+	forget_sys();
+	n = drop_user_modules(refs);
+	call_quietly(collect_fn);
+	clear_survivors(refs, n);
+	call_quietly(collect_fn);
+}
+
+static void
+flush_c(void)
+{
+	fflush(NULL);
+	if (fortran_flush != NULL)
+		fortran_flush(NULL);	/* every unit */
+}
+
+void
+pyend_run(struct pyjob *job)
+{
+	int failed;
+
+	join_threads();
+	Py_MakePendingCalls();
+	call_quietly(run_exitfuncs);
+	send_figures();
+	failed = pystdio_flush_final();
+	PyGC_Collect();
+	finalize_modules();
+	if (pystdio_flush_final() == -1)
+		failed = -1;
+	flush_c();
+	if (failed == -1)
+		job->status = STATUS_FLUSH_FAILED;
+}
+
+void
+pyend_trial(void)
+{
+	PyGC_Collect();
+	pystdio_flush_final();
+	call_quietly(run_exitfuncs);
+}

@@ -1,0 +1,24 @@
+#ifndef ADDER_PYSTDIO_H
+#define ADDER_PYSTDIO_H
+
+#include "pycompat.h"
+
+/*
+ * sys.stdin, sys.stdout and sys.stderr of a worker: new objects over
+ * descriptors 0, 1 and 2, made as CPython makes them when it starts
+ * (create_stdio in pylifecycle.c).
+ */
+
+/* In the zygote: remembers encodings and constructors; -1 with an
+ * exception set. */
+int	pystdio_init(void);
+/* In a worker: makes and installs the three; -1 with an exception set. */
+int	pystdio_make(void);
+/* Whether sys.stderr is still the object that pystdio_make() made. */
+int	pystdio_stderr_is_ours(void);
+/* flush_io() of CPython: after the code, errors are dropped. */
+void	pystdio_flush_quietly(void);
+/* flush_std_files() of CPython: at the end, -1 if an error was reported. */
+int	pystdio_flush_final(void);
+
+#endif

@@ -1,0 +1,242 @@
+#include "config.h"
+
+#include "pycompat.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "collect.h"
+#include "fdutil.h"
+#include "interp.h"
+#include "log.h"
+#include "mem.h"
+#include "pyend.h"
+#include "pyerror.h"
+#include "pyjob.h"
+#include "pymain.h"
+#include "pystdio.h"
+#include "runtime.h"
+#include "sandbox.h"
+#include "sandbox_rlimit.h"
+#include "source.h"
+#include "workerio.h"
+
+#define PROGRAM_NAME	"main.py"
+/* Exit status of a worker that could not be prepared or got no sane job. */
+#define STATUS_INTERNAL	124
+
+static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
+static int	stdin_write = -1;	/* other end of the job's stdin */
+
+int
+runtime_init(void)
+{
+	PyObject *res = interp_call("job", "zygote_ready", "()");
+
+	Py_XDECREF(res);
+	if (res == NULL)
+		return -1;
+	return pystdio_init() == -1 || pymain_init() == -1 ||
+	    pyjob_init() == -1 || pyend_init() == -1 ? -1 : 0;
+}
+
+static void
+leave(const char *what) __attribute__((noreturn));
+
+/* Before a job has been read: nothing but the log hears of it. */
+static void
+leave(const char *what)
+{
+	char *why = interp_take_error();
+
+	log_warnx("worker cannot be prepared: %s: %s", what, why);
+	_exit(STATUS_INTERNAL);
+}
+
+/* Standard input is a pipe from the start, so that sys.stdin is made over
+ * what it will read. */
+static int
+stdin_prepare(void)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) == -1)
+		return -1;
+	if (dup2(fds[0], STDIN_FILENO) == -1)
+		return -1;
+	close(fds[0]);
+	stdin_write = fds[1];
+	return 0;
+}
+
+/* More than a pipe holds: a file without a name instead. */
+static int
+stdin_from_file(struct slice data)
+{
+	int fd = memfd_create("stdin", MFD_CLOEXEC);
+
+	if (fd == -1)
+		fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd == -1)
+		return -1;
+	if (fd_write_all(fd, data.data, data.len) == -1 ||
+	    lseek(fd, 0, SEEK_SET) == -1 || dup2(fd, STDIN_FILENO) == -1) {
+		close(fd);
+		return -1;
+	}
+	return close(fd);
+}
+
+/* All of the job's input, then end of file. */
+static int
+stdin_give(struct slice data)
+{
+	int size, rv = 0;
+
+	if (data.len > 0) {
+		size = fcntl(stdin_write, F_GETPIPE_SZ);
+		if (size < 0 || data.len > (size_t)size)
+			size = fcntl(stdin_write, F_SETPIPE_SZ, data.len);
+		if (size >= 0 && data.len <= (size_t)size)
+			rv = fd_write_all(stdin_write, data.data, data.len);
+		else
+			rv = stdin_from_file(data);
+	}
+	fd_close(&stdin_write);
+	return rv;
+}
+
+static void
+prepare(const struct sandbox *s)
+{
+	PyObject *res;
+
+	PyOS_AfterFork_Child();
+	snprintf(program, sizeof program, "%s/" PROGRAM_NAME, s->scratch);
+	if (stdin_prepare() == -1)
+		leave("standard input");
+	res = interp_call("job", "prepare", "(s)", s->scratch);
+	if (res == NULL)
+		leave("environment");
+	Py_DECREF(res);
+	if (pystdio_make() == -1)
+		leave("standard streams");
+	if (pymain_make(program) == NULL)
+		leave("__main__");
+	pyerror_keep_reserve();
+	pyjob_trial(program);
+	pyend_trial();
+}
+
+static int
+write_program(struct slice text)
+{
+	int fd, rv;
+
+	fd = open(program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd == -1)
+		return -1;
+	rv = fd_write_all(fd, text.data, text.len);
+	if (close(fd) == -1)
+		rv = -1;
+	return rv;
+}
+
+static void
+send_done(const struct pyjob *job, uint64_t cpu_start)
+{
+	struct msg_DONE m = { .exit_code = job->status,
+	    .exited = job->exited };
+	struct rusage ru;
+
+	m.cpu_us = clock_process_cpu_us(0) - cpu_start;
+	if (getrusage(RUSAGE_SELF, &ru) == 0)
+		m.peak_kib = ru.ru_maxrss;
+	workerio_DONE(&m);
+}
+
+/* Ends a job that did not get as far as Python. */
+static int
+refuse(const char *type, const char *message)
+{
+	struct msg_EXCEPTION m = { .line = 0 };
+
+	m.type = slice_of(type);
+	m.message = slice_of(message);
+	m.traceback = slice_of("");
+	workerio_EXCEPTION(&m);
+	return 1;
+}
+
+/* Leaves as the program ended: plain CPython dies of SIGINT after an
+ * uncaught KeyboardInterrupt, and a forked child of the program may have a
+ * parent that looks at how it ended. */
+static void
+leave_as(const struct pyjob *job)
+{
+	if (job->interrupted) {
+		signal(SIGINT, SIG_DFL);
+		kill(getpid(), SIGINT);
+	}
+	_exit(job->status);
+}
+
+static void
+run_job(const struct msg_JOB *msg, const char *scratch)
+{
+	uint64_t cpu_start = clock_process_cpu_us(0);
+	struct pyjob job = { .path = program };
+	char *text = xmemdupz(msg->code.data, msg->code.len);
+
+	source_strip_fence(text, msg->code.len);
+	job.source.data = text;
+	job.source.len = msg->code.len;
+	if (msg->policy != POLICY_ISOLATED)
+		job.status = refuse("PolicyError", "policy restricted is not "
+		    "available in this version; use policy isolated.");
+	else if (write_program(job.source) == -1)
+		job.status = refuse("OSError", "the code cannot be written "
+		    "to the scratch directory; is limits.scratch smaller "
+		    "than the code?");
+	else if (stdin_give(msg->stdin_data) == -1)
+		job.status = refuse("OSError", "standard input is larger "
+		    "than limits.scratch allows.");
+	else {
+		collect_init(scratch, program);
+		pyjob_run(&job);
+		pyend_run(&job);
+		collect_send();
+	}
+	send_done(&job, cpu_start);
+	leave_as(&job);
+}
+
+void
+runtime_main(const struct sandbox *s, uint64_t fork_us)
+{
+	struct msg_PARKED parked;
+	struct msg_STARTED started = { PROTO_VERSION };
+	struct msg_JOB job;
+	char *buf;
+
+	log_init("adder-worker", log_get_level());
+	if (sandbox_enter(s) == -1)
+		_exit(WORKER_EXIT_SANDBOX);
+	workerio_init();
+	prepare(s);
+	parked.prepare_us = clock_us() - fork_us;
+	if (workerio_PARKED(&parked) == -1 ||
+	    workerio_read_job(&job, &buf) == -1)
+		_exit(0);
+	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
+		leave("limits of the job");
+	workerio_STARTED(&started);
+	run_job(&job, s->scratch);
+	_exit(STATUS_INTERNAL);
+}

@@ -1,0 +1,19 @@
+#ifndef ADDER_RUNTIME_H
+#define ADDER_RUNTIME_H
+
+#include <stdint.h>
+
+struct sandbox;
+
+/* In the zygote, after all imports: what every worker needs of Python.
+ * -1 with an exception set. */
+int	runtime_init(void);
+/*
+ * The whole life of a worker, entered in a fresh fork: confine, prepare,
+ * say PARKED, read one JOB, run it, answer, leave.  fork_us is the clock
+ * when the fork was asked for.
+ */
+void	runtime_main(const struct sandbox *, uint64_t fork_us)
+	    __attribute__((noreturn));
+
+#endif

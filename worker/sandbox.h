@@ -1,0 +1,33 @@
+#ifndef ADDER_SANDBOX_H
+#define ADDER_SANDBOX_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "limit.h"
+
+/*
+ * What stands between a fresh fork and the first line of Python: a table of
+ * named steps, run in order.  No step allocates or calls into Python.
+ */
+
+#define SANDBOX_PATH_MAX	256
+
+struct sandbox {
+	int		 fd_job;	/* stream socket to adderd */
+	int		 fd_stdout;	/* write end of a pipe */
+	int		 fd_stderr;	/* write end of a pipe */
+	pid_t		 keeper;	/* who must still be the parent */
+	uint64_t	 base_as;	/* address space before the job, bytes */
+	struct limits	 limits;
+	char		 scratch[SANDBOX_PATH_MAX]; /* absolute */
+};
+
+/*
+ * Confines this process.  Returns 0 when every step has worked; else the
+ * failed step and its errno have been logged and the caller must leave with
+ * WORKER_EXIT_SANDBOX.
+ */
+int	sandbox_enter(const struct sandbox *);
+
+#endif

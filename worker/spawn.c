@@ -1,0 +1,66 @@
+#include "config.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "spawn.h"
+
+#define SPAWN_FLAGS	(CLONE_PARENT | CLONE_PIDFD | CLONE_CHILD_SETTID | \
+			CLONE_CHILD_CLEARTID)
+
+static int	*tid_address;
+static void	*robust_head;
+static size_t	 robust_len;
+
+int
+spawn_init(void)
+{
+	if (prctl(PR_GET_TID_ADDRESS, &tid_address) == -1)
+		return -1;
+	if (tid_address == NULL) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return syscall(SYS_get_robust_list, 0, &robust_head, &robust_len);
+}
+
+/* clone(2) for kernels and containers that refuse clone3(2); the order of
+ * its arguments is that of x86 and arm64. */
+static pid_t
+clone_old(int *pidfd)
+{
+#if defined(__x86_64__)
+	return syscall(SYS_clone, (unsigned long)SPAWN_FLAGS, NULL, pidfd,
+	    tid_address, 0UL);
+#else
+	return syscall(SYS_clone, (unsigned long)SPAWN_FLAGS, NULL, pidfd,
+	    0UL, tid_address);
+#endif
+}
+
+pid_t
+spawn_worker(int *pidfd)
+{
+	struct clone_args args;
+	pid_t pid;
+
+	memset(&args, 0, sizeof args);
+	args.flags = SPAWN_FLAGS;
+	args.pidfd = (uintptr_t)pidfd;
+	args.child_tid = (uintptr_t)tid_address;
+	/* With CLONE_PARENT the exit signal is that of the caller itself and
+	 * must be zero here (clone(2)). */
+	args.exit_signal = 0;
+	pid = syscall(SYS_clone3, &args, sizeof args);
+	if (pid == -1 && (errno == ENOSYS || errno == EPERM))
+		pid = clone_old(pidfd);
+	if (pid == 0)
+		syscall(SYS_set_robust_list, robust_head, robust_len);
+	return pid;
+}

@@ -1,0 +1,21 @@
+#ifndef ADDER_SPAWN_H
+#define ADDER_SPAWN_H
+
+#include <sys/types.h>
+
+/*
+ * Finds what a raw clone has to repeat of libc's fork: the address at which
+ * glibc caches the thread id (PR_GET_TID_ADDRESS, prctl(2)), without which
+ * raise(3) and abort(3) of the child go astray, and its robust mutex list.
+ * Called once, with one thread.  -1 with errno if the kernel does not tell.
+ */
+int	spawn_init(void);
+/*
+ * Forks a child of the caller's parent (CLONE_PARENT).  Returns 0 in the
+ * child; in the caller its process id, with *pidfd (close-on-exec, the
+ * caller's), or -1 with errno.  pthread_atfork handlers do not run, which
+ * is right only in a process of one thread.
+ */
+pid_t	spawn_worker(int *pidfd);
+
+#endif

@@ -1,0 +1,141 @@
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fdutil.h"
+#include "log.h"
+#include "mem.h"
+#include "workerio.h"
+
+/* Room that packing a frame may need beyond the bytes it carries. */
+#define PACK_OVERHEAD	(64 * 1024)
+
+static struct {
+	pid_t	pid;
+	dev_t	dev;
+	ino_t	ino;
+} owner;
+
+void
+workerio_init(void)
+{
+	struct stat st;
+
+	owner.pid = getpid();
+	if (fstat(WORKER_FD_JOB, &st) == 0) {
+		owner.dev = st.st_dev;
+		owner.ino = st.st_ino;
+	}
+}
+
+int
+workerio_is_owner(void)
+{
+	return getpid() == owner.pid;
+}
+
+static int
+link_is_ours(void)
+{
+	struct stat st;
+
+	return workerio_is_owner() && fstat(WORKER_FD_JOB, &st) == 0 &&
+	    st.st_dev == owner.dev && st.st_ino == owner.ino;
+}
+
+int
+workerio_read_job(struct msg_JOB *job, char **buf)
+{
+	char head[FRAME_HEADER_BYTES], err[MSG_WHY_BYTES];
+	const char *why = NULL;
+	struct frame f;
+	size_t need;
+
+	if (fd_read_all(WORKER_FD_JOB, head, sizeof head) == -1)
+		return -1;	/* the pool was closed: nothing to say */
+	if (frame_split(head, sizeof head, SERVER_TO_WORKER, &f, &need,
+	    &why) == -1) {
+		log_warnx("job link: %s", why);
+		return -1;
+	}
+	*buf = xmalloc(need);
+	f.type = FRAME_JOB;	/* the only type in this direction */
+	f.payload = *buf;
+	f.len = need - sizeof head;
+	if (fd_read_all(WORKER_FD_JOB, *buf, f.len) == -1)
+		log_warn("job link: reading the job");
+	else if (msg_decode_JOB(&f, job, err) == -1)
+		log_warnx("job link: JOB: %s", err);
+	else
+		return 0;
+	free(*buf);
+	*buf = NULL;
+	return -1;
+}
+
+static int
+send_all(const char *p, size_t len)
+{
+	struct pollfd pfd = { .fd = WORKER_FD_JOB, .events = POLLOUT };
+	ssize_t n;
+
+	while (len > 0) {
+		n = send(WORKER_FD_JOB, p, len, MSG_NOSIGNAL);
+		if (n >= 0) {
+			p += n;
+			len -= n;
+		} else if (errno == EAGAIN)
+			/* The program made the socket non-blocking. */
+			poll(&pfd, 1, -1);
+		else if (errno != EINTR)
+			return -1;
+	}
+	return 0;
+}
+
+int
+workerio_send(struct writer *w)
+{
+	int rv = link_is_ours() ? send_all(w->buf.data, w->buf.size) : -1;
+
+	wr_free(w);
+	return rv;
+}
+
+/* The packing code ends the process where memory is out, and a job may
+ * have used it all up: ask first. */
+static int
+room_for(size_t len)
+{
+	/* The buffer grows by doubling and is copied as it grows. */
+	void *p = malloc(3 * len + PACK_OVERHEAD);
+
+	free(p);
+	return p != NULL;
+}
+
+#define PAYLOAD_U64(name)	+ sizeof(uint64_t)
+#define PAYLOAD_I64(name)	+ sizeof(int64_t)
+#define PAYLOAD_BOOL(name)	+ 1
+#define PAYLOAD_BIN(name)	+ m->name.len
+#define PAYLOAD(kind, name)	PAYLOAD_##kind(name)
+
+#define X(T, num, dirs, max)						\
+int									\
+workerio_##T(const struct msg_##T *m)					\
+{									\
+	struct writer w;						\
+									\
+	if (!room_for(0 MSG_##T(PAYLOAD)))				\
+		return -1;						\
+	msg_encode_##T(&w, m);						\
+	return workerio_send(&w);					\
+}
+X(PARKED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
+X(IMAGE,,,) X(FILE,,,) X(DONE,,,)
+#undef X

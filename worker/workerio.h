@@ -1,0 +1,36 @@
+#ifndef ADDER_WORKERIO_H
+#define ADDER_WORKERIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame.h"
+#include "msg.h"
+
+/*
+ * Blocking frame I/O on WORKER_FD_JOB.  The program that runs can reach
+ * this descriptor: it may close it, put a file of its own there, make it
+ * non-blocking or fork.  So each frame is sent only by the process that was
+ * made for the job, and only while the descriptor is still the socket.
+ */
+
+/* Remembers which socket is the job link; called once, after the fork. */
+void	workerio_init(void);
+/* This process, not a fork of it, may answer for the job. */
+int	workerio_is_owner(void);
+/*
+ * Reads the one JOB.  On 0 *job points into *buf, which the caller frees.
+ * -1: the server is gone, or it sent something that is no JOB (logged).
+ */
+int	workerio_read_job(struct msg_JOB *job, char **buf);
+/* Sends an encoded frame and frees the writer.  -1 if the link is gone. */
+int	workerio_send(struct writer *);
+
+/* Each of these encodes and sends one frame; -1 as for workerio_send(), or
+ * if there is no memory left for it. */
+#define X(T, num, dirs, max) int workerio_##T(const struct msg_##T *);
+X(PARKED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
+X(IMAGE,,,) X(FILE,,,) X(DONE,,,)
+#undef X
+
+#endif

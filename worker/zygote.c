@@ -1,0 +1,220 @@
+#include "config.h"
+
+#include "pycompat.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fdpass.h"
+#include "fdutil.h"
+#include "interp.h"
+#include "log.h"
+#include "mem.h"
+#include "msg.h"
+#include "preload.h"
+#include "runtime.h"
+#include "sandbox.h"
+#include "spawn.h"
+#include "zygote.h"
+
+/* Descriptors that travel with WORKER_FORK, in this order. */
+enum { FD_JOB, FD_STDOUT, FD_STDERR, FORK_FDS };
+
+static const struct zygote_options *opt;
+static uint64_t	vm_size;	/* address space before any job, bytes */
+
+/* Pages of address space and resident, as bytes (statm of proc(5)). */
+static void
+memory_size(uint64_t *size, uint64_t *resident)
+{
+	unsigned long long pages[2] = { 0, 0 };
+	FILE *fp = fopen("/proc/self/statm", "re");
+
+	if (fp != NULL) {
+		if (fscanf(fp, "%llu %llu", &pages[0], &pages[1]) != 2)
+			log_warnx("/proc/self/statm cannot be read");
+		fclose(fp);
+	}
+	*size = pages[0] * sysconf(_SC_PAGESIZE);
+	*resident = pages[1] * sysconf(_SC_PAGESIZE);
+}
+
+static int
+answer(struct writer *w, const int *fds, int nfds)
+{
+	int rv = control_send(ZYGOTE_FD_CONTROL, w, fds, nfds);
+
+	if (rv == -1)
+		log_warn("answer to the keeper");
+	wr_free(w);
+	return rv;
+}
+
+static int
+send_ready(uint64_t import_ms)
+{
+	struct msg_ZYGOTE_READY m = { .generation = opt->generation,
+	    .pid = getpid(), .import_ms = import_ms };
+	char *packages = preload_packages();
+	uint64_t resident;
+	struct writer w;
+	int rv;
+
+	memory_size(&vm_size, &resident);
+	m.rss_kib = resident / KIB;
+	m.python = slice_of(PY_VERSION);
+	m.packages = slice_of(packages);
+	/* The list must not keep a zygote from serving. */
+	while (frame_rule(FRAME_ZYGOTE_READY, ZYGOTE_TO_KEEPER,
+	    m.packages.len + KIB) != NULL)
+		m.packages.len /= 2;
+	msg_encode_ZYGOTE_READY(&w, &m);
+	rv = answer(&w, NULL, 0);
+	free(packages);
+	return rv;
+}
+
+static int
+refuse(uint64_t worker, const char *what, int err)
+{
+	struct msg_WORKER_REFUSED m = { .worker = worker };
+	struct writer w;
+	char *reason;
+	int rv;
+
+	xasprintf(&reason, "%s: %s", what, strerror(err));
+	log_warnx("worker %llu: %s", (unsigned long long)worker, reason);
+	m.reason = slice_of(reason);
+	msg_encode_WORKER_REFUSED(&w, &m);
+	rv = answer(&w, NULL, 0);
+	free(reason);
+	return rv;
+}
+
+static int
+forked(uint64_t worker, pid_t pid, int pidfd)
+{
+	struct msg_WORKER_FORKED m = { .worker = worker, .pid = pid };
+	struct writer w;
+	int rv;
+
+	msg_encode_WORKER_FORKED(&w, &m);
+	rv = answer(&w, &pidfd, 1);
+	close(pidfd);
+	return rv;
+}
+
+static int
+fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
+{
+	struct sandbox s = { .fd_job = fds[FD_JOB],
+	    .fd_stdout = fds[FD_STDOUT], .fd_stderr = fds[FD_STDERR],
+	    .keeper = getppid(), .base_as = vm_size, .limits = m->limits };
+	uint64_t now = clock_us();
+	int pidfd = -1, err;
+	pid_t pid;
+
+	if ((size_t)snprintf(s.scratch, sizeof s.scratch, "%s/%llu",
+	    opt->scratch, (unsigned long long)m->worker) >= sizeof s.scratch)
+		return refuse(m->worker, "scratch directory", ENAMETOOLONG);
+	PyOS_BeforeFork();
+	pid = spawn_worker(&pidfd);
+	if (pid == 0)
+		runtime_main(&s, now);
+	err = errno;
+	PyOS_AfterFork_Parent();
+	if (pid == -1)
+		return refuse(m->worker, "fork failed", err);
+	return forked(m->worker, pid, pidfd);
+}
+
+/* One packet of the keeper's.  0 to go on, -1 to end. */
+static int
+serve_packet(const struct frame *f, const int *fds, int nfds)
+{
+	struct msg_WORKER_FORK m;
+	char why[MSG_WHY_BYTES];
+
+	if (f->type != FRAME_WORKER_FORK) {
+		log_warnx("control: %s is not for a zygote",
+		    frame_name(f->type));
+		return -1;
+	}
+	if (msg_decode_WORKER_FORK(f, &m, why) == -1) {
+		log_warnx("control: WORKER_FORK: %s", why);
+		return -1;
+	}
+	if (m.generation != opt->generation)
+		return refuse(m.worker, "request for another generation",
+		    ESTALE);
+	if (nfds != FORK_FDS)
+		return refuse(m.worker, "three descriptors are needed",
+		    EINVAL);
+	return fork_worker(&m, fds);
+}
+
+static int
+serve(void)
+{
+	static char buf[CONTROL_FRAME_MAX];
+	int fds[FRAME_FDS_MAX], nfds, rv;
+	const char *why;
+	struct frame f;
+
+	do {
+		rv = control_recv(ZYGOTE_FD_CONTROL, KEEPER_TO_ZYGOTE, buf,
+		    &f, fds, &nfds, &why);
+		if (rv == 0)
+			return 0;	/* the keeper is gone, or wants us to */
+		if (rv == -1) {
+			if (why != NULL)
+				log_warnx("control: %s", why);
+			else
+				log_warn("control");
+			return 1;
+		}
+		rv = serve_packet(&f, fds, nfds);
+		while (nfds > 0)
+			close(fds[--nfds]);
+	} while (rv == 0);
+	return 1;
+}
+
+static int
+fail(char *why)
+{
+	log_errorx("zygote %llu cannot serve: %s",
+	    (unsigned long long)opt->generation, why);
+	free(why);
+	return 1;
+}
+
+int
+zygote_run(const struct zygote_options *o)
+{
+	uint64_t start = clock_us();
+	char *why;
+
+	opt = o;
+	if (spawn_init() == -1) {
+		log_warn("the kernel does not tell the thread id address "
+		    "(prctl PR_GET_TID_ADDRESS), without which workers "
+		    "cannot be forked");
+		return 1;
+	}
+	if (interp_start(o->python_env, &why) == -1 ||
+	    preload(o->modules, o->warm_file, &why) == -1)
+		return fail(why);
+	if (runtime_init() == -1)
+		return fail(interp_take_error());
+	if (preload_verify(&why) == -1)
+		return fail(why);
+	if (send_ready((clock_us() - start) / 1000) == -1)
+		return 1;
+	return serve();
+}

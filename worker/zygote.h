@@ -1,0 +1,22 @@
+#ifndef ADDER_ZYGOTE_H
+#define ADDER_ZYGOTE_H
+
+#include <stdint.h>
+
+/* What the keeper tells on the command line. */
+struct zygote_options {
+	uint64_t	 generation;
+	const char	*python_env;	/* "" for the system's packages */
+	const char	*modules;
+	const char	*warm_file;	/* "" for none */
+	const char	*scratch;	/* absolute, parent of the scratch dirs */
+};
+
+/*
+ * The zygote's life: start Python, import, warm, check, say ZYGOTE_READY,
+ * then fork a worker for each WORKER_FORK until the control socket closes.
+ * Returns the exit status.
+ */
+int	zygote_run(const struct zygote_options *);
+
+#endif
