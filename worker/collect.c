@@ -22,7 +22,7 @@
 #define DATA_MAX	(16 * MIB - PAYLOAD_ROOM)
 
 struct found {
-	char		 path[PATH_BYTES];	/* below the scratch directory */
+	char		 path[PATH_BYTES];	/* below the scratch dir */
 	struct timespec	 mtime;
 	ino_t		 ino;
 	off_t		 size;

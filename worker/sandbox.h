@@ -18,7 +18,7 @@ struct sandbox {
 	int		 fd_stdout;	/* write end of a pipe */
 	int		 fd_stderr;	/* write end of a pipe */
 	pid_t		 keeper;	/* who must still be the parent */
-	uint64_t	 base_as;	/* address space before the job, bytes */
+	uint64_t	 base_as;	/* bytes mapped before the job */
 	struct limits	 limits;
 	char		 scratch[SANDBOX_PATH_MAX]; /* absolute */
 };

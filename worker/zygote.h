@@ -9,7 +9,7 @@ struct zygote_options {
 	const char	*python_env;	/* "" for the system's packages */
 	const char	*modules;
 	const char	*warm_file;	/* "" for none */
-	const char	*scratch;	/* absolute, parent of the scratch dirs */
+	const char	*scratch;	/* absolute, holds those of workers */
 };
 
 /*
