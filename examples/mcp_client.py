@@ -69,12 +69,11 @@ def main():
     })
     client.close()
 
-    print(f"\n{server['name']} {server['version']} ran:\n")
-    print(code)
-    print("and answered:\n")
+    print(f"\n{server['name']} {server['version']} ran\n\n{code}")
+    print("and answered\n")
     for block in result["content"]:
         if block["type"] == "text":
-            print(block["text"])
+            print(block["text"].rstrip("\n"))
     sys.exit(1 if result.get("isError") else 0)
 
 

@@ -18,7 +18,7 @@
 
 struct cgroup_root {
 	struct cgroup_place	place;
-	int			fd;		/* the directory of our groups */
+	int			fd;		/* directory of our groups */
 	char			describe[PATH_MAX + 16];
 };
 

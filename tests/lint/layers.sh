@@ -3,7 +3,7 @@
 set -eu
 
 cd "$ADDER_SOURCE"
-set -- lib/*.[ch] proto/*.[ch] src/*.[ch] worker/*.[ch]
+set -- lib/*.[ch] proto/*.[ch] jail/*.[ch] src/*.[ch] worker/*.[ch]
 
 awk '
 	function stem(path) {
@@ -22,8 +22,9 @@ awk '
 	BEGIN {
 		reach["lib"] = " lib "
 		reach["proto"] = " proto lib "
-		reach["src"] = " src proto lib "
-		reach["worker"] = " worker proto lib "
+		reach["jail"] = " jail proto lib "
+		reach["src"] = " src jail proto lib "
+		reach["worker"] = " worker jail proto lib "
 		for (i = 2; i < ARGC; i++)
 			home[stem(ARGV[i])] = directory(ARGV[i])
 	}
@@ -40,8 +41,7 @@ awk '
 		me = stem(FILENAME)
 		seen[me] = 1
 		if (!(me in rank))
-			print FILENAME ": no layer: add " me \
-			    " to tests/lint/layers.txt"
+			bad("no layer: add " me " to tests/lint/layers.txt")
 		if (home[me] != directory(FILENAME))
 			bad("there is a " me " in " home[me] "/ too")
 	}
@@ -53,7 +53,7 @@ awk '
 			next
 		if (part[2] ~ /\// || !(need in home))
 			bad("includes \"" part[2] "\", which is no header" \
-			    " of lib, proto, src or worker")
+			    " of lib, proto, jail, src or worker")
 		else if (!index(reach[directory(FILENAME)], \
 		    " " home[need] " "))
 			bad("a file of " directory(FILENAME) "/ includes " \
