@@ -30,7 +30,7 @@ unit_parse(const char *s, const struct unit *units, uint64_t *out)
 {
 	const struct unit *u;
 	double value;
-	char *end;
+	char *end, *stop;
 
 	if (!isdigit((unsigned char)*s))
 		return -1;
@@ -38,8 +38,8 @@ unit_parse(const char *s, const struct unit *units, uint64_t *out)
 	for (end = (char *)s; isdigit((unsigned char)*end) || *end == '.';)
 		end++;
 	errno = 0;
-	value = strtod(s, NULL);
-	if (errno != 0)
+	value = strtod(s, &stop);
+	if (errno != 0 || stop != end)
 		return -1;
 	for (u = units; u->name != NULL; u++)
 		if (strcasecmp(end, u->name) == 0)

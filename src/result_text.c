@@ -10,8 +10,9 @@
 #include "result_parts.h"
 #include "utf8.h"
 
-/* Most that one stream may take of a result. */
-#define STREAM_COST_MAX	(4 * 1024 * 1024)
+/* Most that one stream, or another text, may take of a result: two of each
+ * leave room for the reason, which matters most. */
+#define STREAM_COST_MAX	(3 * 1024 * 1024)
 #define TEXT_COST_MAX	(1024 * 1024)
 
 /* A text of which the middle may be missing; valid UTF-8. */

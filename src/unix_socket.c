@@ -15,9 +15,8 @@
 #include "unix_socket.h"
 
 struct unix_socket {
-	char	*path;
-	dev_t	 dev;		/* the file that we made */
-	ino_t	 ino;
+	char		*path;
+	struct stat	 st;		/* of the file that we made */
 };
 
 static int
@@ -120,9 +119,17 @@ unix_socket_open(const char *path, mode_t mode, const char *group, int *fd,
 	}
 	u = xcalloc(1, sizeof *u);
 	u->path = xstrdup(path);
-	u->dev = st.st_dev;
-	u->ino = st.st_ino;
+	u->st = st;
 	return u;
+}
+
+/* An inode's number is used again, so it takes its time to know it by. */
+static int
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 void
@@ -134,8 +141,7 @@ unix_socket_close(struct unix_socket **up)
 	if (u == NULL)
 		return;
 	*up = NULL;
-	if (lstat(u->path, &st) == 0 && st.st_dev == u->dev &&
-	    st.st_ino == u->ino)
+	if (lstat(u->path, &st) == 0 && same_file(&st, &u->st))
 		unlink(u->path);
 	free(u->path);
 	free(u);

@@ -37,8 +37,9 @@ def _record(func, *args, **kwargs):
     return _register(func, *args, **kwargs)
 
 
-# From now on: this is the first of our modules to be loaded.
-atexit.register = _record
+def begin():
+    """Before the first import: watch who registers with atexit."""
+    atexit.register = _record
 
 
 def import_module(name):
