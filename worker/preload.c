@@ -103,8 +103,7 @@ hook_figures(char **why)
 int
 preload(const char *modules, const char *warm_file, char **why)
 {
-	if (step("preload", "begin", why) == -1 ||
-	    step("preload", "import_stdlib", why) == -1)
+	if (step("preload", "import_stdlib", why) == -1)
 		return -1;
 	import_all(modules);
 	warm(warm_file);

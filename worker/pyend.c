@@ -199,6 +199,39 @@ clear_survivors(PyObject *refs[USER_MODULES_MAX], int n)
 	}
 }
 
+/* CPython has None in place of every module by now; here those of the zygote
+ * are left alone and importing one fails instead. */
+static PyObject *
+import_at_end(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	PyObject *name = PyTuple_GET_SIZE(args) > 0 ?
+	    PyTuple_GET_ITEM(args, 0) : NULL;
+
+	if (name != NULL && PyUnicode_Check(name) &&
+	    PyDict_Contains(PyImport_GetModuleDict(), name) == 1)
+		return PyErr_Format(PyExc_ModuleNotFoundError,
+		    "import of %U halted; None in sys.modules", name);
+	PyErr_SetString(PyExc_ImportError, "sys.meta_path is None, Python is "
+	    "likely shutting down");
+	return NULL;
+}
+
+static PyMethodDef import_def = { "__import__",
+    (PyCFunction)(void (*)(void))import_at_end, METH_VARARGS | METH_KEYWORDS,
+    NULL };
+
+static void
+stop_imports(void)
+{
+	PyObject *fn = PyCFunction_New(&import_def, NULL);
+	PyObject *builtins = PyEval_GetBuiltins();
+
+	if (fn == NULL || builtins == NULL ||
+	    PyDict_SetItemString(builtins, "__import__", fn) == -1)
+		PyErr_Clear();
+	Py_XDECREF(fn);
+}
+
 /*
  * finalize_modules() of CPython for the modules of the program; those of
  * the libraries are older than the fork and die with the process.
@@ -211,6 +244,7 @@ finalize_modules(void)
 
 	forget_sys();
 	n = drop_user_modules(refs);
+	stop_imports();
 	call_quietly(collect_fn);
 	clear_survivors(refs, n);
 	call_quietly(collect_fn);
@@ -227,20 +261,17 @@ flush_c(void)
 void
 pyend_run(struct pyjob *job)
 {
-	int failed;
-
 	join_threads();
 	Py_MakePendingCalls();
 	call_quietly(run_exitfuncs);
 	send_figures();
-	failed = pystdio_flush_final();
+	if (pystdio_flush_final() == -1)
+		job->status = STATUS_FLUSH_FAILED;
 	PyGC_Collect();
 	finalize_modules();
-	if (pystdio_flush_final() == -1)
-		failed = -1;
+	/* CPython frees the streams here, which flushes without a word. */
+	pystdio_flush_quietly();
 	flush_c();
-	if (failed == -1)
-		job->status = STATUS_FLUSH_FAILED;
 }
 
 void
@@ -248,5 +279,4 @@ pyend_trial(void)
 {
 	PyGC_Collect();
 	pystdio_flush_final();
-	call_quietly(run_exitfuncs);
 }

@@ -378,8 +378,12 @@ class Zygote:
             w.prepared = w.park()
         return w
 
-    def run(self, code, **kwargs):
-        return self.fork(kwargs.pop("fork_limits", None)).run(code, **kwargs)
+    def run(self, code, on_worker=None, fork_limits=None, **kwargs):
+        """Runs code in a worker of its own, which on_worker gets to see."""
+        w = self.fork(fork_limits)
+        if on_worker:
+            on_worker(w)
+        return w.run(code, **kwargs)
 
     def stop(self):
         """Closes the control socket; (exit code, log)."""

@@ -37,9 +37,8 @@ def _record(func, *args, **kwargs):
     return _register(func, *args, **kwargs)
 
 
-def begin():
-    """Before the first import: watch who registers with atexit."""
-    atexit.register = _record
+# From now on: this is the first of our modules to be loaded.
+atexit.register = _record
 
 
 def import_module(name):

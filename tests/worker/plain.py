@@ -1,0 +1,48 @@
+"""What plain CPython makes of a program: the measure for a worker."""
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+PYTHON_ENV = os.environ.get("ADDER_PYTHON_ENV", "")
+PYTHON = (os.path.join(PYTHON_ENV, "bin", "python3") if PYTHON_ENV
+          else os.environ["ADDER_PYTHON"])
+
+
+def environment(home):
+    """As a worker has it, but for what only numeric libraries read."""
+    path = "/usr/local/bin:/usr/bin:/bin"
+    if PYTHON_ENV:
+        path = os.path.join(PYTHON_ENV, "bin") + ":" + path
+    return {"PATH": path, "LANG": "C.UTF-8", "TZ": "UTC", "HOME": home,
+            "TMPDIR": home, "MPLBACKEND": "Agg",
+            "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def run_plain(code, stdin=b""):
+    """(stdout, stderr, exit code) of `python3 main.py` with pipes."""
+    if isinstance(code, str):
+        code = code.encode("utf-8", "surrogatepass")
+    with tempfile.TemporaryDirectory(prefix="adder-plain-") as d:
+        d = os.path.realpath(d)
+        with open(os.path.join(d, "main.py"), "wb") as f:
+            f.write(code)
+        p = subprocess.run(
+            [PYTHON, "main.py"], cwd=d, env=environment(d), input=stdin,
+            capture_output=True, timeout=60,
+            preexec_fn=lambda: (os.umask(0o77), signal.signal(
+                signal.SIGINT, signal.SIG_DFL)))
+        return clean(p.stdout, d), clean(p.stderr, d), p.returncode
+
+
+def clean(data, directory):
+    """Without the name of the directory and addresses of objects."""
+    text = data.decode("utf-8", "surrogateescape")
+    return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS",
+                  text.replace(directory + "/", "").replace(directory, "DIR"))
+
+
+def same_exit(plain, ours):
+    """-2 is 130: a death by signal is also told as shells tell it."""
+    return plain == ours or (plain < 0 and ours == 128 - plain)
