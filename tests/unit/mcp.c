@@ -161,19 +161,20 @@ expect_part(struct peer *p, const char *line, const char *part)
 
 #define R		"{\"jsonrpc\":\"2.0\","
 #define RESULT(id, x)	R "\"id\":" id ",\"result\":" x "}"
-#define RUN(id, code)	R "\"id\":" id ",\"method\":\"tools/call\",\"params\":{" \
-			"\"name\":\"run_python\",\"arguments\":{\"code\":\""	\
-			code "\"}}}"
-#define RUN_TOKEN(id, code, token)						\
-			R "\"id\":" id ",\"method\":\"tools/call\",\"params\":{" \
-			"\"name\":\"run_python\",\"arguments\":{\"code\":\""	\
-			code "\"},\"_meta\":{\"progressToken\":" token "}}}"
-#define CANCEL(id)	R "\"method\":\"notifications/cancelled\","		\
-			"\"params\":{\"requestId\":" id "}}"
-#define INIT(version)	R "\"id\":0,\"method\":\"initialize\",\"params\":{"	\
-			"\"protocolVersion\":\"" version "\","			\
-			"\"capabilities\":{},\"clientInfo\":{\"name\":\"t\","	\
-			"\"version\":\"1\"}}}"
+#define CALL(id, params)						\
+	R "\"id\":" id ",\"method\":\"tools/call\",\"params\":{" params "}}"
+#define CODE(code)							\
+	"\"name\":\"run_python\",\"arguments\":{\"code\":\"" code "\"}"
+#define RUN(id, code)	CALL(id, CODE(code))
+#define RUN_TOKEN(id, code, token)					\
+	CALL(id, CODE(code) ",\"_meta\":{\"progressToken\":" token "}")
+#define CANCEL(id)							\
+	R "\"method\":\"notifications/cancelled\","			\
+	"\"params\":{\"requestId\":" id "}}"
+#define INIT(version)							\
+	R "\"id\":0,\"method\":\"initialize\",\"params\":{"		\
+	"\"protocolVersion\":\"" version "\",\"capabilities\":{},"	\
+	"\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}"
 #define PING(id)	R "\"id\":" id ",\"method\":\"ping\"}"
 
 static void
@@ -222,7 +223,7 @@ test_methods(void **state)
 		const char	*method, *params, *want;
 	} cases[] = {
 #define OK(x)		"\"id\":\"i\",\"result\":" x
-#define ERROR(code)	"\"id\":\"i\",\"error\":{\"code\":" code ",\"message\":\""
+#define ERROR(code)	"\"id\":\"i\",\"error\":{\"code\":" code ","
 	{ "ping", "{}", OK("{}") },
 	{ "ping", "null", OK("{}") },
 	{ "tools/list", "{}", OK("{\"tools\":[{\"name\":\"run_python\"") },
@@ -232,7 +233,8 @@ test_methods(void **state)
 	{ "tools/list", "{\"cursor\":1}", ERROR("-32602") },
 	{ "resources/list", "{}", OK("{\"resources\":[]}") },
 	{ "resources/list", "{\"cursor\":\"x\"}", ERROR("-32602") },
-	{ "resources/templates/list", "{}", OK("{\"resourceTemplates\":[]}") },
+	{ "resources/templates/list", "{}",
+	    OK("{\"resourceTemplates\":[]}") },
 	{ "prompts/list", "{}", OK("{\"prompts\":[]}") },
 	{ "prompts/get", "{\"name\":\"x\"}", ERROR("-32602") },
 	{ "prompts/get", "{}", ERROR("-32602") },
@@ -430,9 +432,11 @@ test_duplicate_id(void **state)
 
 	say(p, RUN("1", "hold"));
 	say(p, RUN("1", "out x"));
-	assert_non_null(strstr(heard(p), "\"id\":1,\"error\":{\"code\":-32600"));
+	assert_non_null(strstr(heard(p), "\"id\":1,\"error\":{"
+	    "\"code\":-32600"));
 	say(p, PING("1"));
-	assert_non_null(strstr(heard(p), "\"id\":1,\"error\":{\"code\":-32600"));
+	assert_non_null(strstr(heard(p), "\"id\":1,\"error\":{"
+	    "\"code\":-32600"));
 	say(p, PING("\"1\""));
 	assert_string_equal(heard(p), RESULT("\"1\"", "{}"));
 	assert_int_equal(dispatcher_jobs(p->d), 1);
@@ -540,7 +544,8 @@ test_progress(void **state)
 	struct peer *p = begin(NULL);
 	size_t i;
 
-	say(p, RUN_TOKEN("1", "out one\\nout two\\nerr three", "\"t\\u0001\""));
+	say(p, RUN_TOKEN("1", "out one\\nout two\\nerr three",
+	    "\"t\\u0001\""));
 	settle(p);
 	/* At once for the first output, then not for every line of it. */
 	assert_int_equal(check_progress(p, "\"t\\u0001\""), 1);
@@ -647,8 +652,7 @@ test_calls_max(void **state)
 	end(p);
 }
 
-#define PACKAGES(id)	R "\"id\":" id ",\"method\":\"tools/call\","		\
-			"\"params\":{\"name\":\"list_packages\"}}"
+#define PACKAGES(id)	CALL(id, "\"name\":\"list_packages\"")
 
 static void
 test_packages_wait(void **state)

@@ -21,7 +21,7 @@
 #define FILL_U64(name)		m->name = ~(uint64_t)0 - sizeof #name;
 #define FILL_I64(name)		m->name = -(int64_t)sizeof #name;
 #define FILL_BOOL(name)		m->name = 1;
-#define FILL_BIN(name)		m->name = slice_of("\0bytes of " #name);	\
+#define FILL_BIN(name)		m->name.data = "\0bytes of " #name;	\
 				m->name.len = sizeof "\0bytes of " #name;
 #define FILL_LIMITS(name)	m->name.memory = 7; m->name.fds = 1ull << 63;
 #define FILL(kind, name)	FILL_##kind(name)
@@ -29,9 +29,9 @@
 #define SAME_U64(name)		assert_true(a->name == b->name);
 #define SAME_I64(name)		assert_true(a->name == b->name);
 #define SAME_BOOL(name)		assert_int_equal(a->name, b->name);
-#define SAME_BIN(name)		assert_int_equal(a->name.len, b->name.len);	\
-				assert_memory_equal(a->name.data,		\
-				    b->name.data, a->name.len);
+#define SAME_BIN(name)							\
+	assert_int_equal(a->name.len, b->name.len);			\
+	assert_memory_equal(a->name.data, b->name.data, a->name.len);
 #define SAME_LIMITS(name)	assert_memory_equal(&a->name, &b->name,	\
 				    sizeof a->name);
 #define SAME(kind, name)	SAME_##kind(name)
