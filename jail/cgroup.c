@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,11 +170,27 @@ cgroup_attach(struct cgroup_root *r, uint64_t id, pid_t pid)
 	return write_number(r, id, "cgroup.procs", pid);
 }
 
+/* Version 1 has no file for it. */
+static void
+kill_each(struct cgroup_root *r, uint64_t id)
+{
+	char buf[4096], *p = buf, *end;
+	long pid;
+
+	if (read_in(r, id, "cgroup.procs", buf, sizeof buf) <= 0)
+		return;
+	while ((pid = strtol(p, &end, 10)) > 0 && end != p) {
+		kill(pid, SIGKILL);
+		p = end;
+	}
+}
+
 void
 cgroup_kill(struct cgroup_root *r, uint64_t id)
 {
-	if (r->place.version == 2)
-		(void)write_in(r, id, "cgroup.kill", "1");
+	if (r->place.version == 1 ||
+	    write_in(r, id, "cgroup.kill", "1") == -1)
+		kill_each(r, id);
 }
 
 /* The number after "key " at the start of a line; 0 if it is not there. */

@@ -30,7 +30,7 @@ const char *cgroup_describe(const struct cgroup_root *);
 /* A group named by id.  0, or -1 with errno. */
 int	cgroup_make(struct cgroup_root *, uint64_t id, const struct limits *);
 int	cgroup_attach(struct cgroup_root *, uint64_t id, pid_t);
-/* Kills all in it (version 2). */
+/* Kills all in it. */
 void	cgroup_kill(struct cgroup_root *, uint64_t id);
 void	cgroup_usage(struct cgroup_root *, uint64_t id,
 	    struct cgroup_usage *);

@@ -1,8 +1,10 @@
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +98,43 @@ has_controllers(const char *dir)
 	return strstr(buf, "memory") != NULL;
 }
 
+/* What keepers that were killed have left: groups, all empty, below a
+ * directory named by a pid that is not there any more. */
+static void
+remove_stale(const char *below)
+{
+	char path[PATH_MAX];
+	struct dirent *e, *f;
+	DIR *dir = opendir(below), *groups;
+	char *end;
+	long pid;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL) {
+		if (strncmp(e->d_name, "adder-", 6) != 0)
+			continue;
+		pid = strtol(e->d_name + 6, &end, 10);
+		if (*end != '\0' || pid <= 0 || kill(pid, 0) == 0 ||
+		    errno != ESRCH)
+			continue;
+		snprintf(path, sizeof path, "%.*s/%.40s",
+		    PATH_MAX - PATH_ROOM, below, e->d_name);
+		groups = opendir(path);
+		while (groups != NULL && (f = readdir(groups)) != NULL)
+			if (f->d_name[0] >= '0' && f->d_name[0] <= '9')
+				(void)unlinkat(dirfd(groups), f->d_name,
+				    AT_REMOVEDIR);
+		if (groups != NULL)
+			closedir(groups);
+		(void)rmdir(path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
 static int
 make_own(struct cgroup_place *p, const char *below)
 {
+	remove_stale(below);
 	snprintf(p->dir, sizeof p->dir, "%.*s/adder-%ld",
 	    PATH_MAX - PATH_ROOM, below, (long)getpid());
 	return mkdir(p->dir, 0755);

@@ -150,13 +150,26 @@ add_all(int root, const char *const *paths, uint64_t attributes)
 	return 0;
 }
 
-/* A directory that is already there as part of another is left alone. */
+static int
+is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return strncmp(path, dir, len) == 0 &&
+	    (path[len] == '/' || path[len] == '\0');
+}
+
+/* Those below a system directory are there already. */
 static int
 add_kept(int root, const char *const *keep)
 {
+	const char *const *dir;
+
 	for (; *keep != NULL; keep++) {
-		if (strncmp(*keep, "/usr/", 5) == 0 ||
-		    faccessat(root, *keep + 1, F_OK, 0) == 0)
+		for (dir = system_dirs; *dir != NULL; dir++)
+			if (is_below(*keep, *dir))
+				break;
+		if (*dir != NULL)
 			continue;
 		if (bind(root, *keep, READ_ONLY) == -1)
 			return -1;
@@ -184,9 +197,11 @@ add_files(int root)
 		}
 		close(fd);
 	}
+	/* Where Python lives below /tmp, that is a directory already. */
 	for (i = 0; i < sizeof links / sizeof links[0]; i++)
 		if (make_dirs(root, links[i].path, 0) == -1 ||
-		    symlinkat(links[i].target, root, links[i].path + 1) == -1)
+		    (symlinkat(links[i].target, root, links[i].path + 1) ==
+		    -1 && errno != EEXIST))
 			return -1;
 	return make_dirs(root, JAIL_SCRATCH, 1);
 }
@@ -226,11 +241,11 @@ root_enter(const char *on, const char *const *keep, const char **step)
 	if (add_all(root, devices, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC) ==
 	    -1)
 		goto out;
-	*step = "root-files";
-	if (add_files(root) == -1)
-		goto out;
 	*step = "root-python";
 	if (add_kept(root, keep) == -1)
+		goto out;
+	*step = "root-files";
+	if (add_files(root) == -1)
 		goto out;
 	*step = "root-pivot";
 	if (pivot(root) == -1)
@@ -254,8 +269,6 @@ root_mount_scratch(uint64_t bytes, uint64_t inodes, unsigned uid,
 	    (unsigned long long)(bytes != 0 ? bytes : 1024ull << 20),
 	    (unsigned long long)(inodes != 0 ? inodes + 1 : 65536), uid,
 	    gid);
-	if (mount("tmpfs", JAIL_SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV,
-	    options) == -1)
-		return -1;
-	return chdir(JAIL_SCRATCH);
+	return mount("tmpfs", JAIL_SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV,
+	    options);
 }

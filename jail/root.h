@@ -18,8 +18,8 @@
  */
 int	root_enter(const char *on, const char *const *keep,
 	    const char **step);
-/* Mounts a worker's own scratch at JAIL_SCRATCH and goes there.  Allocates
- * nothing. */
+/* Mounts a worker's own scratch at JAIL_SCRATCH; only its owner may enter.
+ * Allocates nothing. */
 int	root_mount_scratch(uint64_t bytes, uint64_t files, unsigned uid,
 	    unsigned gid);
 

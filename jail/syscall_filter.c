@@ -107,11 +107,15 @@ add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
 			return rv;
-	if (o->own_pid_ns && o->processes)
-		return RULE(ctx, SCMP_ACT_ALLOW, "kill",
-		    SCMP_A0(SCMP_CMP_NE, OWN_PID));
-	if (o->own_pid_ns)
+	if (o->own_pid_ns && !o->processes)
 		return 0;
+	if (o->own_pid_ns) {
+		for (name = send; *name != NULL; name++)
+			if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+			    SCMP_A0(SCMP_CMP_NE, OWN_PID))) < 0)
+				return rv;
+		return 0;
+	}
 	for (name = send; *name != NULL; name++)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
@@ -171,20 +175,17 @@ add_fcntl(scmp_filter_ctx ctx)
 	return 0;
 }
 
-/* Reading limits, of itself only (pid 0 or its own). */
+/* Its own limits (pid 0 or its own), which it can only lower. */
 static int
 add_prlimit(scmp_filter_ctx ctx)
 {
 	int rv = RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
-	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0));
 
 	if (rv < 0)
 		return rv;
-	rv = RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
-	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID),
-	    SCMP_A2(SCMP_CMP_EQ, 0));
-	/* Python's resource.setrlimit: refused, not trapped. */
-	return rv;
+	return RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
 }
 
 static int

@@ -4,7 +4,8 @@
 /*
  * What a job may call, by name; names that this machine's ABI lacks are left
  * out.  Everything else is refused: EPERM by way of a trap that notes the
- * name (see sandbox_trap.h).  Calls with conditions stand in syscall_filter.c.
+ * name (see worker/sandbox_trap.h).  Calls with conditions stand in
+ * syscall_filter.c.
  */
 #define SYSCALLS_ALLOW(X)						\
 /* files */								\
@@ -39,7 +40,8 @@ X(get_mempolicy)							\
 X(exit) X(exit_group) X(getpid) X(getppid) X(gettid) X(getuid)	\
 X(geteuid) X(getgid) X(getegid) X(getgroups) X(getresuid)		\
 X(getresgid) X(getpgrp) X(getpgid) X(getsid) X(setsid) X(setpgid)	\
-X(getrlimit) X(getrusage) X(times) X(uname) X(sysinfo) X(getcpu)	\
+X(getrlimit) X(setrlimit) X(getrusage) X(times) X(uname) X(sysinfo)	\
+X(getcpu)								\
 X(sched_yield) X(sched_getaffinity) X(sched_setaffinity)		\
 X(sched_getparam) X(sched_getscheduler) X(sched_get_priority_max)	\
 X(sched_get_priority_min) X(sched_rr_get_interval) X(getpriority)	\
@@ -68,7 +70,7 @@ X(memfd_create)
 #define SYSCALLS_EPERM(X)						\
 X(sched_setscheduler) X(sched_setparam) X(sched_setattr)		\
 X(setpriority) X(ioprio_set) X(mbind) X(set_mempolicy)			\
-X(personality) X(setrlimit) X(fork) X(vfork)
+X(personality) X(fork) X(vfork)
 
 /* Not there at all: newer or optional calls that libc and libraries know
  * how to do without. */

@@ -12,6 +12,9 @@
  * The fields of each frame, once: struct, encoder and decoder are made from
  * these lists.  Kinds: U64, I64, BOOL, BIN (bytes or text), LIMITS.
  */
+#define MSG_KEEPER_START(F)						\
+	F(BIN, without)		/* layers not to be used, for tests */	\
+	F(U64, uid_base)	/* first user id of workers */
 #define MSG_ZYGOTE_START(F)						\
 	F(U64, generation)						\
 	F(BIN, path)		/* adder-zygote */			\
@@ -19,6 +22,9 @@
 	F(BIN, modules)		/* import list, comma separated */	\
 	F(BIN, warm_file)	/* program run once before forks, or "" */ \
 	F(BIN, scratch_dir)	/* holds the scratch directories */	\
+	F(BIN, layers)		/* of the jail, comma separated */	\
+	F(U64, uid_base)	/* first user id of workers */		\
+	F(BOOL, processes)	/* jobs may start processes */		\
 	F(BOOL, debug)
 #define MSG_ZYGOTE_STOP(F)						\
 	F(U64, generation)
@@ -30,14 +36,16 @@
 	F(U64, worker)
 #define MSG_KEEPER_READY(F)						\
 	F(U64, version)		/* PROTO_VERSION */			\
-	F(BIN, report)		/* what the jail can do here, text */
+	F(BIN, report)		/* of the probe, a line a layer */	\
+	F(BIN, cgroup)		/* where groups are made, or "" */
 #define MSG_ZYGOTE_READY(F)						\
 	F(U64, generation)						\
 	F(U64, pid)							\
 	F(U64, import_ms)						\
 	F(U64, rss_kib)							\
 	F(BIN, python)		/* version */				\
-	F(BIN, packages)	/* "name version\n" lines, sorted */
+	F(BIN, packages)	/* "name version\n" lines, sorted */	\
+	F(BIN, layers)		/* of the jail that it has entered */
 #define MSG_ZYGOTE_EXITED(F)						\
 	F(U64, generation)						\
 	F(I64, status)		/* as from wait(2) */
@@ -82,7 +90,9 @@
 	F(I64, exit_code)						\
 	F(BOOL, exited)		/* SystemExit, not the end of the code */ \
 	F(U64, cpu_us)		/* the worker's own count */		\
-	F(U64, peak_kib)
+	F(U64, peak_kib)						\
+	F(BIN, denied)		/* call that the jail refused last, or "" */ \
+	F(U64, signal)		/* that the program sent itself, 0 for none */
 
 #define MSG_FIELD_U64(name)	uint64_t name;
 #define MSG_FIELD_I64(name)	int64_t name;

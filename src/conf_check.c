@@ -12,6 +12,7 @@
 #include "addr.h"
 #include "conf.h"
 #include "conf_check.h"
+#include "layers.h"
 #include "log.h"
 #include "mem.h"
 #include "units.h"
@@ -161,6 +162,44 @@ check_modules(const char *s)
 }
 
 static const char *
+check_sandbox_mode(const char *s)
+{
+	if (strcmp(s, "require") != 0 && strcmp(s, "off") != 0)
+		return "it must be require or off";
+	return NULL;
+}
+
+static const char *
+check_tier(const char *s)
+{
+	enum jail_tier tier;
+
+	if (jail_tier_parse(s, &tier) == -1 || tier == JAIL_TIER_NONE)
+		return "it must be weak, medium, strong or strong+";
+	return NULL;
+}
+
+static const char *
+check_processes(const char *s)
+{
+	if (strcmp(s, "auto") != 0 && strcmp(s, "deny") != 0)
+		return "it must be auto or deny";
+	return NULL;
+}
+
+static const char *
+check_layers(const char *s)
+{
+	const char *bad;
+	jail_set set;
+	size_t len;
+
+	if (jail_set_parse(s, &set, &bad, &len) == -1)
+		return "it must be names of layers separated by commas";
+	return NULL;
+}
+
+static const char *
 check_printable(const char *s)
 {
 	for (; *s != '\0'; s++)
@@ -177,7 +216,11 @@ static const struct {
 	{ "listen.unix_mode",	check_mode },
 	{ "listen.tcp",		check_tcp },
 	{ "log.level",		check_level },
-	{ "python.modules",	check_modules }
+	{ "python.modules",	check_modules },
+	{ "sandbox.mode",	check_sandbox_mode },
+	{ "sandbox.minimum",	check_tier },
+	{ "sandbox.processes",	check_processes },
+	{ "sandbox.without",	check_layers }
 };
 
 int

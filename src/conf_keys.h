@@ -10,7 +10,7 @@
  *       BOOL (int).  Defaults are written as a user writes them.
  * when: RELOAD (a SIGHUP applies it) or RESTART.
  */
-#define CONF_LIST(X)							\
+#define CONF_PUBLIC_LIST(X)						\
 X(listen_unix, STR, "listen.unix", "", 0, 0, RESTART,			\
   "Path of the Unix socket that MCP clients and adderctl connect to; empty for none.") \
 X(listen_unix_mode, STR, "listen.unix_mode", "0660", 0, 0, RESTART,	\
@@ -71,7 +71,26 @@ X(zygote_path, STR, "zygote.path", "@default", 0, 0, RELOAD,		\
   "The adder-zygote program; @default for the one beside adderd or in the libexec directory.") \
 X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
   "Python file that is run once in the zygote after its own warm-up.")	\
+X(sandbox_mode, STR, "sandbox.mode", "require", 0, 0, RESTART,		\
+  "require: serve only behind a jail that is at least sandbox.minimum.  off: serve behind whatever holds, and say so at every start.") \
+X(sandbox_minimum, STR, "sandbox.minimum", "medium", 0, 0, RESTART,	\
+  "Weakest jail that is served behind: weak, medium, strong or strong+.") \
+X(sandbox_processes, STR, "sandbox.processes", "auto", 0, 0, RELOAD,	\
+  "auto: a job may start processes where the jail holds them.  deny: threads only.") \
+X(sandbox_uid_base, UINT, "sandbox.uid_base", "60000", 1000, 4000000000, RESTART, \
+  "First of 1000 user ids that workers get, one each, when adderd is started as root; nothing else may use them.") \
 X(scratch_dir, STR, "scratch.dir", "@default", 0, 0, RESTART,		\
   "Directory below which adderd makes a private one for scratch directories; @default for the system's temporary directory.")
+
+/* Keys that exist only in a build for tests. */
+#ifdef TEST_HOOKS
+#define CONF_TEST_LIST(X)						\
+X(sandbox_without, STR, "sandbox.without", "", 0, 0, RESTART,		\
+  "Layers of the jail that are not to be used, comma-separated.")
+#else
+#define CONF_TEST_LIST(X)
+#endif
+
+#define CONF_LIST(X)	CONF_PUBLIC_LIST(X) CONF_TEST_LIST(X)
 
 #endif

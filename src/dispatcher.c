@@ -89,6 +89,13 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	return d;
 }
 
+void
+dispatcher_on_fatal(struct dispatcher *d, void (*call)(const char *, void *),
+    void *arg)
+{
+	supervisor_on_fatal(d->supervisor, call, arg);
+}
+
 static void
 job_drop(struct job *job)
 {

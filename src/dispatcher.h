@@ -31,6 +31,10 @@ struct dispatcher_status {
  * started. */
 struct dispatcher *dispatcher_new(struct event_base *, struct conf *,
 		    char **why);
+/* To be called, from the loop, when nothing can be served: why is one
+ * sentence. */
+void		 dispatcher_on_fatal(struct dispatcher *,
+		    void (*call)(const char *why, void *), void *arg);
 /* A new conf: the next generation is started and the old one drained. */
 void		 dispatcher_reload(struct dispatcher *, struct conf *);
 /* Kills all jobs, without a call to their observers, and every process. */

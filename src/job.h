@@ -60,6 +60,7 @@ struct job_result {
 	char		*exc_message;
 	char		*traceback;
 	uint64_t	 exc_line;	/* 0 if unknown */
+	char		*denied;	/* call the jail refused, or NULL */
 	char		*value;		/* repr of a last expression, or NULL */
 	size_t		 value_len;
 	struct job_output output[JOB_STREAMS];

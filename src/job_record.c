@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,7 @@ job_result_free(struct job_result *r)
 	free(r->exc_message);
 	free(r->traceback);
 	free(r->value);
+	free(r->denied);
 }
 
 void
@@ -175,6 +177,17 @@ job_file(struct job *job, const struct msg_FILE *m)
 	f->len = m->data.len;
 	f->size = m->size;
 	f->whole = m->whole;
+}
+
+void
+job_done(struct job *job, const struct msg_DONE *m)
+{
+	job->has_done = 1;
+	job->done_exit_code = m->exit_code;
+	job->done_signal = m->signal > 0 && m->signal < NSIG ? m->signal : 0;
+	job->result.peak_kib = m->peak_kib;
+	if (m->denied.len > 0)
+		job->result.denied = xmemdupz(m->denied.data, m->denied.len);
 }
 
 void

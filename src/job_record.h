@@ -25,8 +25,9 @@ struct job {
 	/* Set when adder itself ends the job, before the kernel's word. */
 	int			 condemned;
 	enum verdict		 condemned_as;
-	int			 has_done;	/* the worker's claim */
-	struct msg_DONE		 done;
+	int			 has_done;	/* the worker's claims: */
+	int			 done_exit_code;
+	int			 done_signal;
 	struct capture		 capture[JOB_STREAMS];
 	size_t			 files_bytes;
 	struct job_result	 result;
@@ -43,6 +44,7 @@ void		 job_value(struct job *, const struct msg_VALUE *);
 void		 job_exception(struct job *, const struct msg_EXCEPTION *);
 void		 job_image(struct job *, const struct msg_IMAGE *);
 void		 job_file(struct job *, const struct msg_FILE *);
+void		 job_done(struct job *, const struct msg_DONE *);
 /* Marks a job that adder ends itself; the first mark counts. */
 void		 job_condemn(struct job *, enum verdict);
 /* Completes the result, tells the observer, frees the job. */

@@ -14,18 +14,32 @@
 static enum verdict
 judge_exception(const struct job *job)
 {
-	if (strcmp(job->result.exc_type, "MemoryError") == 0)
+	const struct job_result *r = &job->result;
+	size_t len = strlen(r->exc_type), tail = strlen("MemoryError");
+
+	/* numpy raises one of its own. */
+	if (len >= tail && strcmp(r->exc_type + len - tail, "MemoryError") ==
+	    0)
 		return VERDICT_MEMORY;
+	if (r->denied != NULL && strcmp(r->exc_type, "PermissionError") == 0)
+		return VERDICT_DENIED;
 	return VERDICT_EXCEPTION;
 }
 
 static enum verdict
-judge_signal(int sig, int oom)
+judge_signal(const struct job *job, int sig, int oom)
 {
+	const struct limits *lim = &job->spec.limits;
+
 	if (sig == SIGXCPU)
 		return VERDICT_CPU;
 	if (sig == SIGKILL && oom)
 		return VERDICT_MEMORY;
+	/* As pid 1 of its namespace it does not get SIGXCPU, but SIGKILL at
+	 * the hard limit a second later. */
+	if (sig == SIGKILL && lim->cpu_ms != 0 &&
+	    job->result.cpu_us >= lim->cpu_ms * 1000)
+		return VERDICT_CPU;
 	if (sig == SIGSYS)
 		return VERDICT_DENIED;
 	return VERDICT_SIGNAL;
@@ -38,13 +52,17 @@ job_judge(struct job *job, int status, int oom)
 
 	if (job->condemned)
 		return job->condemned_as;
+	if (job->has_done && job->done_signal != 0) {
+		r->signal = job->done_signal;
+		return judge_signal(job, r->signal, 0);
+	}
 	if (job->has_done)
-		r->exit_code = job->done.exit_code;
+		r->exit_code = job->done_exit_code;
 	else if (status == -1)
 		return VERDICT_LOST;
 	else if (WIFSIGNALED(status)) {
 		r->signal = WTERMSIG(status);
-		return judge_signal(r->signal, oom);
+		return judge_signal(job, r->signal, oom);
 	} else
 		r->exit_code = WEXITSTATUS(status);
 	if (r->exc_type != NULL)
@@ -140,6 +158,20 @@ reason_signal(const struct job *job)
 }
 
 static char *
+reason_denied(const struct job *job)
+{
+	const char *call = job->result.denied;
+
+	if (call == NULL)
+		return xstrdup("The program was stopped because it made a "
+		    "system call that the sandbox refuses; leave that call "
+		    "out.");
+	return say("The sandbox refuses the system call %s (denied: %s), and "
+	    "the program ended with the error that this gave; do without "
+	    "it.", call, call);
+}
+
+static char *
 reason_exit(const struct job *job)
 {
 	return say("The program ended with exit status %d.",
@@ -163,10 +195,15 @@ reason_busy(const struct job *job)
 {
 	char wait[32];
 
+	if (job->condemned)
+		return say("The server is busy: the program was not run, "
+		    "because %llu programs wait already, the most that may; "
+		    "try again in a few seconds.",
+		    (unsigned long long)job->conf->queue_max);
 	duration_format(job->conf->queue_timeout, wait, sizeof wait);
-	return say("The server is busy: the program was not run, because "
-	    "%llu programs wait already or it has waited %s; try again in a "
-	    "few seconds.", (unsigned long long)job->conf->queue_max, wait);
+	return say("The server is busy: the program was not run, because no "
+	    "worker was free for %s, the longest that it may wait; try again "
+	    "in a few seconds.", wait);
 }
 
 char *
@@ -192,9 +229,7 @@ job_reason(const struct job *job, enum verdict verdict)
 	case VERDICT_BUSY:
 		return reason_busy(job);
 	case VERDICT_DENIED:
-		return xstrdup("The program was stopped because it made a "
-		    "system call that the sandbox refuses; leave that call "
-		    "out.");
+		return reason_denied(job);
 	case VERDICT_LOST:
 		return xstrdup("The process that ran the program vanished "
 		    "and its result is lost; run it again.");

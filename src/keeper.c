@@ -16,6 +16,7 @@
 
 #include <event2/event.h>
 
+#include "cgroup.h"
 #include "control_queue.h"
 #include "fdpass.h"
 #include "fdutil.h"
@@ -26,6 +27,7 @@
 #include "log.h"
 #include "mem.h"
 #include "msg.h"
+#include "probe.h"
 #include "rmtree.h"
 
 /*
@@ -57,6 +59,8 @@ struct keeper {
 	struct keeper_workers	*workers;
 	struct keeper_strays	*strays;
 	LIST_HEAD(, zygote)	 zygotes;
+	struct cgroup_root	*cgroup;	/* NULL without that layer */
+	jail_set		 layers;	/* that hold here */
 	char			 scratch[PATH_MAX];	/* "" until known */
 	int			 scratch_fd;
 };
@@ -86,7 +90,9 @@ on_worker_ended(pid_t pid, void *arg)
 {
 	struct keeper *k = arg;
 
-	keeper_strays_of(k->strays, pid);
+	/* The end of a pid namespace is the end of all in it. */
+	if ((k->layers & JAIL_BIT(JAIL_PID)) == 0)
+		keeper_strays_of(k->strays, pid);
 }
 
 static void
@@ -177,10 +183,16 @@ on_zygote_frame(struct zygote *z, const struct frame *f, int *fds, int *nfds,
 			return -1;
 		}
 		*nfds = 0;
-		if (keeper_workers_forked(k->workers, m.worker, m.pid,
-		    fds[0]) == -1) {
+		switch (keeper_workers_forked(k->workers, m.worker, m.pid,
+		    fds[0])) {
+		case KEEPER_WORKER_UNKNOWN:
 			snprintf(why, MSG_WHY_BYTES, "nobody asked for it");
 			return -1;
+		case KEEPER_WORKER_KILLED:
+			/* Its end will be reported; it gets no job. */
+			return 0;
+		case KEEPER_WORKER_READY:
+			break;
 		}
 	} else if (f->type == FRAME_WORKER_REFUSED) {
 		struct msg_WORKER_REFUSED m;
@@ -206,7 +218,7 @@ on_zygote_control(evutil_socket_t fd, short what, void *arg)
 	rv = control_recv(fd, ZYGOTE_TO_KEEPER, buf, &f, fds, &nfds, &rule);
 	if (rv == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (rv == 0) {
+	if (rv == 0 || (rv == -1 && rule == NULL)) {
 		event_del(z->ev_control);	/* its exit is reported */
 		return;
 	}
@@ -216,7 +228,7 @@ on_zygote_control(evutil_socket_t fd, short what, void *arg)
 		close(fds[--nfds]);
 	if (bad) {
 		log_warnx("zygote %" PRIu64 ": killed for a bad frame: %s",
-		    z->generation, rv == -1 && rule != NULL ? rule : why);
+		    z->generation, rv == -1 ? rule : why);
 		event_del(z->ev_control);
 		pidfd_kill(z->pidfd, SIGKILL);
 	}
@@ -309,9 +321,48 @@ worker_fork(struct keeper *k, const struct msg_WORKER_FORK *m, const int *fds,
 		refuse_worker(k, m->worker, "there is no such zygote");
 		return;
 	}
-	keeper_workers_asked(k->workers, m->worker, m->generation);
+	if (keeper_workers_asked(k->workers, m->worker, m->generation,
+	    &m->limits) == -1) {
+		refuse_worker(k, m->worker, "its control group could not be "
+		    "made (the keeper's log says why)");
+		return;
+	}
 	msg_encode_WORKER_FORK(&w, m);
 	control_queue_send(z->queue, &w, fds, nfds);
+}
+
+/* Finds out what holds here, and says so. */
+static int
+keeper_start(struct keeper *k, const struct msg_KEEPER_START *m, char *why)
+{
+	char text[2048], *names = xmemdupz(m->without.data, m->without.len);
+	struct jail_report report;
+	const char *bad;
+	jail_set without;
+	size_t len;
+
+	if (jail_set_parse(names, &without, &bad, &len) == -1) {
+		snprintf(why, MSG_WHY_BYTES, "no such layer: %.*s",
+		    (int)(len < 32 ? len : 32), bad);
+		free(names);
+		return -1;
+	}
+	free(names);
+	jail_probe(without, m->uid_base, &report);
+	if (report.layer[JAIL_CGROUP].state != JAIL_OFF) {
+		k->cgroup = cgroup_open();
+		report.layer[JAIL_CGROUP].error = k->cgroup == NULL ?
+		    errno : 0;
+		report.layer[JAIL_CGROUP].state = k->cgroup == NULL ?
+		    JAIL_ABSENT : JAIL_HELD;
+		keeper_workers_set_cgroup(k->workers, k->cgroup);
+	}
+	k->layers = jail_report_held(&report);
+	jail_report_format(&report, text, sizeof text);
+	SEND(k->queue, KEEPER_READY, .version = PROTO_VERSION,
+	    .report = slice_of(text), .cgroup = slice_of(
+	    k->cgroup != NULL ? cgroup_describe(k->cgroup) : ""));
+	return 0;
 }
 
 #define DECODE(T)							\
@@ -325,6 +376,10 @@ on_server_frame(struct keeper *k, const struct frame *f, const int *fds,
     int nfds, char *why)
 {
 	switch (f->type) {
+	case FRAME_KEEPER_START: {
+		DECODE(KEEPER_START);
+		return keeper_start(k, &m, why);
+	}
 	case FRAME_ZYGOTE_START: {
 		DECODE(ZYGOTE_START);
 		zygote_start(k, &m, nfds == 1 ? fds[0] : STDERR_FILENO);
@@ -404,6 +459,7 @@ keeper_end(struct keeper *k)
 			rmtree_at(AT_FDCWD, k->scratch);
 		close(k->scratch_fd);
 	}
+	cgroup_close(&k->cgroup);
 	control_queue_free(&k->queue);
 	event_free(k->ev_control);
 	event_base_free(k->base);
@@ -445,8 +501,6 @@ keeper_main(int debug)
 	k.ev_control = event_new(k.base, KEEPER_FD_CONTROL,
 	    EV_READ | EV_PERSIST, on_server_control, &k);
 	event_add(k.ev_control, NULL);
-	SEND(k.queue, KEEPER_READY, .version = PROTO_VERSION,
-	    .report = slice_of(""));
 	event_base_dispatch(k.base);
 	keeper_end(&k);
 	return 0;

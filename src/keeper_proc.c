@@ -182,6 +182,17 @@ on_control(evutil_socket_t fd, short what, void *arg)
 }
 
 void
+keeper_start(struct keeper_proc *k, const char *without, uint64_t uid_base)
+{
+	struct msg_KEEPER_START m = { .without = slice_of(without),
+	    .uid_base = uid_base };
+	struct writer w;
+
+	msg_encode_KEEPER_START(&w, &m);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+void
 keeper_zygote_start(struct keeper_proc *k, const struct msg_ZYGOTE_START *m)
 {
 	struct writer w;

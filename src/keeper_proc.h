@@ -29,6 +29,8 @@ void		 keeper_proc_free(struct keeper_proc **);
 
 /* Requests; descriptors are duplicated into the link, so the caller closes
  * its own.  Never fail: a dead keeper is told by gone(). */
+void		 keeper_start(struct keeper_proc *, const char *without,
+		    uint64_t uid_base);
 void		 keeper_zygote_start(struct keeper_proc *,
 		    const struct msg_ZYGOTE_START *);
 void		 keeper_zygote_stop(struct keeper_proc *, uint64_t generation);

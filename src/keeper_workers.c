@@ -13,7 +13,9 @@
 
 #include <event2/event.h>
 
+#include "cgroup.h"
 #include "fdutil.h"
+#include "keeper_groups.h"
 #include "keeper_workers.h"
 #include "log.h"
 #include "mem.h"
@@ -39,6 +41,8 @@ struct keeper_workers {
 	struct event_base	*base;
 	LIST_HEAD(, keeper_worker) list;
 	int			 scratch;
+	struct cgroup_root	*cgroup;
+	struct keeper_groups	*groups;
 	unsigned		 pending;
 	const struct keeper_workers_observer *observer;
 	void			*arg;
@@ -75,6 +79,8 @@ forget(struct keeper_worker *w)
 	LIST_REMOVE(w, entry);
 	if (w->pidfd == -1)
 		w->all->pending--;
+	if (w->all->groups != NULL)
+		keeper_groups_remove(w->all->groups, w->id);
 	if (w->ev != NULL)
 		event_free(w->ev);
 	fd_close(&w->pidfd);
@@ -140,26 +146,48 @@ on_exit_event(evutil_socket_t fd, short what, void *arg)
 		m.status = wait_status(&si);
 	m.cpu_us = timeval_us(&ru.ru_utime) + timeval_us(&ru.ru_stime);
 	m.peak_kib = ru.ru_maxrss;
+	if (all->cgroup != NULL) {
+		struct cgroup_usage usage;
+
+		cgroup_usage(all->cgroup, m.worker, &usage);
+		m.oom = usage.oom;
+	}
 	forget(w);
 	remove_scratch(all, m.worker);
 	all->observer->exited(&m, all->arg);
 }
 
 void
-keeper_workers_asked(struct keeper_workers *all, uint64_t id,
-    uint64_t generation)
+keeper_workers_set_cgroup(struct keeper_workers *all,
+    struct cgroup_root *cgroup)
 {
-	struct keeper_worker *w = xcalloc(1, sizeof *w);
+	all->cgroup = cgroup;
+	if (cgroup != NULL)
+		all->groups = keeper_groups_new(all->base, cgroup);
+}
 
+int
+keeper_workers_asked(struct keeper_workers *all, uint64_t id,
+    uint64_t generation, const struct limits *limits)
+{
+	struct keeper_worker *w;
+
+	if (all->cgroup != NULL &&
+	    cgroup_make(all->cgroup, id, limits) == -1) {
+		log_warn("worker %" PRIu64 ": no control group", id);
+		return -1;
+	}
+	w = xcalloc(1, sizeof *w);
 	w->all = all;
 	w->id = id;
 	w->generation = generation;
 	w->pidfd = -1;
 	LIST_INSERT_HEAD(&all->list, w, entry);
 	all->pending++;
+	return 0;
 }
 
-int
+enum keeper_worker_is
 keeper_workers_forked(struct keeper_workers *all, uint64_t id, pid_t pid,
     int pidfd)
 {
@@ -167,16 +195,23 @@ keeper_workers_forked(struct keeper_workers *all, uint64_t id, pid_t pid,
 
 	if (w == NULL || w->pidfd != -1) {
 		close(pidfd);
-		return -1;
+		return KEEPER_WORKER_UNKNOWN;
 	}
 	w->pid = pid;
 	w->pidfd = pidfd;
 	all->pending--;
 	w->ev = event_new(all->base, pidfd, EV_READ, on_exit_event, w);
 	event_add(w->ev, NULL);
-	if (w->killed)
-		pidfd_kill(pidfd, SIGKILL);
-	return 0;
+	/* A worker that is not held must not get a job. */
+	if (!w->killed && all->cgroup != NULL &&
+	    cgroup_attach(all->cgroup, id, pid) == -1) {
+		log_warn("worker %" PRIu64 ": not in its control group", id);
+		w->killed = 1;
+	}
+	if (!w->killed)
+		return KEEPER_WORKER_READY;
+	pidfd_kill(pidfd, SIGKILL);
+	return KEEPER_WORKER_KILLED;
 }
 
 void
@@ -269,5 +304,6 @@ keeper_workers_free(struct keeper_workers **allp)
 	*allp = NULL;
 	while (!LIST_EMPTY(&all->list))
 		forget(LIST_FIRST(&all->list));
+	keeper_groups_free(&all->groups);
 	free(all);
 }

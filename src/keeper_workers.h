@@ -4,7 +4,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct cgroup_root;
 struct event_base;
+struct limits;
 struct msg_WORKER_EXITED;
 
 /*
@@ -25,12 +27,21 @@ struct keeper_workers *keeper_workers_new(struct event_base *,
 /* Kills, reaps and forgets all. */
 void		 keeper_workers_kill_all(struct keeper_workers *);
 void		 keeper_workers_free(struct keeper_workers **);
-/* A request on its way to a zygote. */
-void		 keeper_workers_asked(struct keeper_workers *,
-		    uint64_t worker, uint64_t generation);
-/* The zygote's answer; takes over pidfd.  A worker that was killed in the
- * meantime is killed now.  -1 if nobody asked for it. */
-int		 keeper_workers_forked(struct keeper_workers *,
+/* Where workers get control groups; stays the caller's, NULL for none. */
+void		 keeper_workers_set_cgroup(struct keeper_workers *,
+		    struct cgroup_root *);
+/* A request on its way to a zygote.  -1, logged, if its control group cannot
+ * be made. */
+int		 keeper_workers_asked(struct keeper_workers *,
+		    uint64_t worker, uint64_t generation,
+		    const struct limits *);
+enum keeper_worker_is {
+	KEEPER_WORKER_READY,	/* to be reported */
+	KEEPER_WORKER_KILLED,	/* it cannot be held, or was killed before */
+	KEEPER_WORKER_UNKNOWN	/* nobody asked for it */
+};
+/* The zygote's answer; takes over pidfd. */
+enum keeper_worker_is keeper_workers_forked(struct keeper_workers *,
 		    uint64_t worker, pid_t, int pidfd);
 /* The zygote could not fork it. */
 void		 keeper_workers_refused(struct keeper_workers *,

@@ -13,7 +13,7 @@
 #include "mem.h"
 #include "msg.h"
 
-#define ARGS_MAX	16
+#define ARGS_MAX	24
 
 /* Only these are needed, and nothing of adderd's environment may be seen by
  * the code that will run below. */
@@ -48,6 +48,12 @@ make_args(char **argv, const struct msg_ZYGOTE_START *m, const char *scratch)
 	argv[n++] = xmemdupz(m->warm_file.data, m->warm_file.len);
 	argv[n++] = xstrdup("--scratch");
 	argv[n++] = xstrdup(scratch);
+	argv[n++] = xstrdup("--layers");
+	argv[n++] = xmemdupz(m->layers.data, m->layers.len);
+	argv[n++] = xstrdup("--uid-base");
+	xasprintf(&argv[n++], "%" PRIu64, m->uid_base);
+	if (m->processes)
+		argv[n++] = xstrdup("--processes");
 	if (m->debug)
 		argv[n++] = xstrdup("--debug");
 	argv[n] = NULL;

@@ -52,6 +52,16 @@ on_stop(evutil_socket_t fd, short what, void *arg)
 }
 
 static void
+on_fatal(const char *why, void *arg)
+{
+	struct server *s = arg;
+
+	log_errorx("%s", why);
+	s->status = 1;
+	server_stop(s);
+}
+
+static void
 on_ready(evutil_socket_t fd, short what, void *arg)
 {
 	struct server *s = arg;
@@ -224,6 +234,7 @@ start(struct server *s, char **why)
 	s->dispatcher = dispatcher_new(s->base, s->conf, why);
 	if (s->dispatcher == NULL)
 		return -1;
+	dispatcher_on_fatal(s->dispatcher, on_fatal, s);
 	s->mcp = mcp_new(s->base, s->conf, s->dispatcher);
 	if (s->options->stdio)
 		client_new(s, TRANSPORT_STDIO, in, out, "stdio client");
@@ -259,7 +270,6 @@ server_run(struct conf *conf, const struct server_options *options)
 {
 	struct server s = { .options = options, .conf = conf };
 	char *why = NULL;
-	int status = 0;
 
 	TAILQ_INIT(&s.clients);
 	set_log_level(&s);
@@ -267,9 +277,9 @@ server_run(struct conf *conf, const struct server_options *options)
 	if (start(&s, &why) == -1) {
 		log_errorx("%s", why != NULL ? why : "cannot start");
 		free(why);
-		status = 1;
+		s.status = 1;
 	} else
 		event_base_dispatch(s.base);
 	end(&s);
-	return status;
+	return s.status;
 }

@@ -29,6 +29,7 @@ struct server {
 	uint64_t		 ready_until_us;
 	struct event		*ev_stop;
 	int			 stopping;
+	int			 status;	/* for exit */
 };
 
 /* Ends the server in order; for the second time, at once. */

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
+#include "probe.h"
 #include "rmtree.h"
 #include "supervisor.h"
 
@@ -39,7 +40,10 @@ struct supervisor {
 	uint64_t		 import_ms;
 	char			*python;
 	char			*packages;
-	char			*sandbox;
+	char			*sandbox;	/* a line about the jail */
+	struct jail_report	 jail;
+	void			(*fatal)(const char *why, void *arg);
+	void			*fatal_arg;
 };
 
 static void	on_restart(evutil_socket_t, short, void *);
@@ -63,9 +67,21 @@ set_text(char **field, struct slice s)
 	*field = xmemdupz(s.data, s.len);
 }
 
+/* Where the jail holds them: all of them end with their namespace, and the
+ * user id of a worker counts them. */
+static int
+may_start_processes(const struct supervisor *s)
+{
+	jail_set need = JAIL_BIT(JAIL_PID) | JAIL_BIT(JAIL_UID);
+
+	return strcmp(s->conf->sandbox_processes, "auto") == 0 &&
+	    (jail_report_held(&s->jail) & need) == need;
+}
+
 static void
 start_zygote(struct supervisor *s)
 {
+	char layers[512];
 	struct msg_ZYGOTE_START m = {
 		.generation = s->next_generation++,
 		.path = slice_of(s->conf->zygote_path),
@@ -73,9 +89,13 @@ start_zygote(struct supervisor *s)
 		.modules = slice_of(s->conf->python_modules),
 		.warm_file = slice_of(s->conf->zygote_warm_file),
 		.scratch_dir = slice_of(s->scratch),
+		.uid_base = s->conf->sandbox_uid_base,
+		.processes = may_start_processes(s),
 		.debug = log_get_level() == LOG_LEVEL_DEBUG
 	};
 
+	jail_set_format(jail_report_held(&s->jail), layers, sizeof layers);
+	m.layers = slice_of(layers);
 	s->starting = m.generation;
 	s->failures = 0;
 	keeper_zygote_start(s->keeper, &m);
@@ -95,21 +115,34 @@ restart_later(struct supervisor *s)
 		s->backoff_ms = BACKOFF_MAX_MS;
 }
 
+/* The zygote follows when the keeper has said what holds here. */
+static int
+start_keeper(struct supervisor *s)
+{
+	const char *without = "";
+
+	s->keeper = keeper_proc_start(s->base, &keeper_observer, s);
+	if (s->keeper == NULL)
+		return -1;
+#ifdef TEST_HOOKS
+	without = s->conf->sandbox_without;
+#endif
+	keeper_start(s->keeper, without, s->conf->sandbox_uid_base);
+	return 0;
+}
+
 static void
 on_restart(evutil_socket_t fd, short what, void *arg)
 {
 	struct supervisor *s = arg;
 
-	if (s->keeper == NULL) {
-		s->keeper = keeper_proc_start(s->base, &keeper_observer, s);
-		if (s->keeper == NULL) {
-			log_warn("keeper: not started");
-			restart_later(s);
-			return;
-		}
+	if (s->keeper != NULL) {
+		if (s->starting == 0)
+			start_zygote(s);
+	} else if (start_keeper(s) == -1) {
+		log_warn("keeper: not started");
+		restart_later(s);
 	}
-	if (s->starting == 0)
-		start_zygote(s);
 }
 
 /* Scratch directories lie in a private directory below scratch.dir, which
@@ -151,15 +184,21 @@ supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
 		supervisor_free(&s);
 		return NULL;
 	}
-	s->keeper = keeper_proc_start(base, &keeper_observer, s);
-	if (s->keeper == NULL) {
+	if (start_keeper(s) == -1) {
 		xasprintf(why, "The keeper process cannot be started: %s.",
 		    strerror(errno));
 		supervisor_free(&s);
 		return NULL;
 	}
-	start_zygote(s);
 	return s;
+}
+
+void
+supervisor_on_fatal(struct supervisor *s, void (*call)(const char *, void *),
+    void *arg)
+{
+	s->fatal = call;
+	s->fatal_arg = arg;
 }
 
 void
@@ -188,8 +227,8 @@ supervisor_reload(struct supervisor *s, struct conf *conf)
 {
 	conf_unref(&s->conf);
 	s->conf = conf_ref(conf);
-	if (s->keeper == NULL)
-		return;		/* a restart is under way and will use it */
+	if (s->keeper == NULL || s->sandbox[0] == '\0')
+		return;		/* a start is under way and will use it */
 	if (s->starting != 0)
 		keeper_zygote_stop(s->keeper, s->starting);
 	event_del(s->ev_restart);
@@ -205,7 +244,7 @@ supervisor_worker_born(struct supervisor *s, const char *why)
 		return;
 	}
 	if (s->serving == 0 || s->keeper == NULL ||
-	    ++s->failures < FAILURES_MAX)
+	    ++s->failures != FAILURES_MAX)
 		return;
 	log_errorx("zygote %" PRIu64 ": %u workers in a row failed; it is "
 	    "replaced", s->serving, s->failures);
@@ -225,15 +264,70 @@ supervisor_status(const struct supervisor *s, struct dispatcher_status *st)
 	st->sandbox = s->sandbox;
 }
 
+/* Fails closed: below the minimum nothing is served. */
+static int
+jail_suffices(struct supervisor *s)
+{
+	enum jail_tier have = jail_tier_of(jail_report_held(&s->jail));
+	enum jail_tier want = JAIL_TIER_MEDIUM;
+	char *why;
+
+	jail_tier_parse(s->conf->sandbox_minimum, &want);
+	if (have >= want) {
+		log_info("sandbox: %s", s->sandbox);
+		return 1;
+	}
+	if (strcmp(s->conf->sandbox_mode, "off") == 0) {
+		log_warnx("sandbox.mode is off and the jail is %s: programs "
+		    "run less confined than sandbox.minimum (%s) asks for.  "
+		    "sandbox: %s", jail_tier_name(have),
+		    s->conf->sandbox_minimum, s->sandbox);
+		return 1;
+	}
+	xasprintf(&why, "The jail would be %s, but sandbox.minimum is %s: "
+	    "adderd does not run programs less confined than that.  It is: "
+	    "%s.  adderctl doctor says what to do about each missing layer.",
+	    jail_tier_name(have), s->conf->sandbox_minimum, s->sandbox);
+	if (s->fatal != NULL)
+		s->fatal(why, s->fatal_arg);
+	free(why);
+	return 0;
+}
+
 static void
 on_keeper_ready(const struct msg_KEEPER_READY *m, void *arg)
 {
 	struct supervisor *s = arg;
 
-	set_text(&s->sandbox, m->report);
-	if (m->version != PROTO_VERSION)
-		log_errorx("keeper speaks protocol %" PRIu64 ", adderd %d",
-		    m->version, PROTO_VERSION);
+	char line[1024];
+
+	if (jail_report_parse(m->report.data, m->report.len, &s->jail) == -1) {
+		log_errorx("keeper: its report on the jail cannot be read");
+		memset(&s->jail, 0, sizeof s->jail);
+	}
+	jail_report_line(&s->jail, line, sizeof line);
+	set_text(&s->sandbox, slice_of(line));
+	if (m->cgroup.len > 0)
+		log_debug("control groups %.*s", (int)m->cgroup.len,
+		    m->cgroup.data);
+	if (jail_suffices(s))
+		start_zygote(s);
+}
+
+/* A zygote that says less than was asked of it must not serve. */
+static int
+is_jailed(const struct supervisor *s, const struct msg_ZYGOTE_READY *m)
+{
+	char want[512];
+
+	jail_set_format(jail_report_held(&s->jail), want, sizeof want);
+	if (m->layers.len == strlen(want) &&
+	    memcmp(m->layers.data, want, m->layers.len) == 0)
+		return 1;
+	log_errorx("zygote %" PRIu64 ": it entered the layers \"%.*s\" of "
+	    "the jail instead of \"%s\" and is stopped", m->generation,
+	    (int)m->layers.len, m->layers.data, want);
+	return 0;
 }
 
 static void
@@ -244,6 +338,10 @@ on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 
 	if (m->generation != s->starting)
 		return;		/* one that a reload has overtaken */
+	if (!is_jailed(s, m)) {
+		keeper_zygote_stop(s->keeper, m->generation);
+		return;
+	}
 	s->starting = 0;
 	s->serving = m->generation;
 	s->import_ms = m->import_ms;

@@ -13,6 +13,9 @@ struct supervisor;
  */
 struct supervisor *supervisor_new(struct event_base *, struct conf *,
 		    struct pool *, char **why);
+/* To be called when the jail is weaker than sandbox.minimum. */
+void		 supervisor_on_fatal(struct supervisor *,
+		    void (*call)(const char *why, void *), void *arg);
 /* Ends every process below adderd. */
 void		 supervisor_free(struct supervisor **);
 /* Starts a zygote with the new conf; it takes over when it is ready. */

@@ -319,19 +319,21 @@ on_done(struct worker_proc *w, const struct msg_DONE *m)
 	struct job *job = w->job;
 	uint64_t cpu = clock_process_cpu_us(w->pid);
 
-	job->has_done = 1;
-	job->done = *m;
+	job_done(job, m);
 	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us : 0;
-	job->result.peak_kib = m->peak_kib;
 	drain_output(w);
 	kill_it(w);
 	answer_job(w, job_judge(job, -1, 0));
 	become_gone(w);
 }
 
+/* Ready when the worker says so and the keeper, which puts it into its
+ * control group first, does too. */
 static void
-on_parked(struct worker_proc *w)
+become_parked(struct worker_proc *w)
 {
+	if (w->state != WORKER_STARTING || !w->said_parked || w->pid == 0)
+		return;
 	w->state = WORKER_PARKED;
 	event_del(w->ev_timer);
 	w->observer->parked(w, w->arg);
@@ -382,13 +384,18 @@ handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
 	}
 }
 
+/*
+ * A worker that breaks the rules is not listened to any more.  The program
+ * did it, and it can only harm its own answer: it may go on to its end, which
+ * the kernel reports.
+ */
 static void
 broken(struct worker_proc *w, const char *why)
 {
-	log_warnx("worker %llu pid %ld: closed for a bad frame: %s",
+	log_warnx("worker %llu pid %ld: job link closed for a bad frame: %s",
 	    (unsigned long long)w->id, (long)w->pid, why);
 	if (w->job != NULL)
-		condemn(w, VERDICT_LOST);
+		channel_free(&w->channel);
 	else
 		worker_proc_discard(w);
 }
@@ -399,9 +406,10 @@ on_frame(struct channel *ch, const struct frame *f, void *arg)
 	char why[MSG_WHY_BYTES] = "not expected now";
 	struct worker_proc *w = arg;
 
-	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
-		on_parked(w);
-	else if (w->state == WORKER_ENDING) {
+	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED) {
+		w->said_parked = 1;
+		become_parked(w);
+	} else if (w->state == WORKER_ENDING) {
 		/* Condemned: what it still says only adds to its output. */
 		if (f->type != FRAME_DONE)
 			handle_busy_frame(w, f, why);
@@ -450,6 +458,7 @@ void
 worker_proc_forked(struct worker_proc *w, pid_t pid)
 {
 	w->pid = pid;
+	become_parked(w);
 }
 
 void

@@ -47,6 +47,7 @@ struct worker_proc {
 	struct event		*ev_output[2];
 	struct event		*ev_timer;	/* ready, deadline, reaping */
 	int			 output_fd[2];
+	int			 said_parked;
 	int			 started;	/* STARTED was received */
 	int			 paused;
 	uint64_t		 cpu_base_us;	/* used before the job */

@@ -129,6 +129,23 @@ preload_packages(void)
 	return out;
 }
 
+char **
+preload_directories(void)
+{
+	PyObject *res = interp_call("preload", "directories", "()");
+	Py_ssize_t i, n = res == NULL ? 0 : PyList_Size(res);
+	char **out = xcalloc(n + 1, sizeof *out);
+	const char *s;
+
+	for (i = 0; i < n; i++) {
+		s = PyUnicode_AsUTF8(PyList_GetItem(res, i));
+		out[i] = xstrdup(s != NULL ? s : "/usr");
+	}
+	PyErr_Clear();
+	Py_XDECREF(res);
+	return out;
+}
+
 static int
 verify_fds(char **why)
 {

@@ -21,4 +21,10 @@ char	*preload_packages(void);
  */
 int	preload_verify(char **why);
 
+/*
+ * The directories that Python imports from, NULL-terminated; they live as
+ * long as the process.
+ */
+char	**preload_directories(void);
+
 #endif

@@ -24,7 +24,9 @@
 #include "runtime.h"
 #include "sandbox.h"
 #include "sandbox_rlimit.h"
+#include "sandbox_trap.h"
 #include "source.h"
+#include "syscall_filter.h"
 #include "workerio.h"
 
 #define PROGRAM_NAME	"main.py"
@@ -148,13 +150,23 @@ write_program(struct slice text)
 	return rv;
 }
 
+void
+runtime_ended(int sig)
+{
+	workerio_signalled(sig);
+	_exit(128 + sig);
+}
+
 static void
 send_done(const struct pyjob *job, uint64_t cpu_start)
 {
 	struct msg_DONE m = { .exit_code = job->status,
 	    .exited = job->exited };
 	struct rusage ru;
+	int refused = sandbox_trap_last();
 
+	if (refused != -1)
+		m.denied = slice_of(syscall_name(refused));
 	m.cpu_us = clock_process_cpu_us(0) - cpu_start;
 	if (getrusage(RUSAGE_SELF, &ru) == 0)
 		m.peak_kib = ru.ru_maxrss;

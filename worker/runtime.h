@@ -16,4 +16,7 @@ int	runtime_init(void);
 void	runtime_main(const struct sandbox *, uint64_t fork_us)
 	    __attribute__((noreturn));
 
+/* The program has sent itself a signal that ends it: see sandbox_trap.h. */
+void	runtime_ended(int sig);
+
 #endif

@@ -6,15 +6,24 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "caps.h"
+#include "landlock.h"
 #include "log.h"
+#include "namespaces.h"
 #include "proto.h"
+#include "root.h"
 #include "sandbox.h"
 #include "sandbox_rlimit.h"
+#include "sandbox_trap.h"
 #include "zygote_fds.h"
+#include "zygote_jail.h"
+
+#define HAS(s, layer)	(((s)->jail->layers & JAIL_BIT(layer)) != 0)
 
 static int
 step_fds(const struct sandbox *s)
@@ -30,7 +39,7 @@ step_fds(const struct sandbox *s)
 static int
 step_close(const struct sandbox *s)
 {
-	if (syscall(SYS_close_range, WORKER_FD_JOB + 1, ZYGOTE_FD_LOG - 1,
+	if (syscall(SYS_close_range, ZYGOTE_FD_RULESET + 1, ZYGOTE_FD_LOG - 1,
 	    0) == -1)
 		return -1;
 	return syscall(SYS_close_range, ZYGOTE_FD_LOG + 1, ~0U, 0);
@@ -62,15 +71,55 @@ step_umask(const struct sandbox *s)
 static int
 step_scratch(const struct sandbox *s)
 {
-	if (mkdir(s->scratch, 0700) == -1)
-		return -1;
-	return chdir(s->scratch);
+	unsigned id = HAS(s, JAIL_UID) ? s->uid :
+	    HAS(s, JAIL_USERNS) ? JAIL_USERNS_ID : getuid();
+
+	if (HAS(s, JAIL_MOUNT))
+		return root_mount_scratch(s->limits.scratch, s->limits.files,
+		    id, id);
+	return mkdir(s->scratch, 0700);
 }
 
 static int
 step_rlimits(const struct sandbox *s)
 {
 	return rlimit_apply(&s->limits, s->base_as);
+}
+
+/* Processes and threads of a user id that nobody else has. */
+static int
+step_nproc(const struct sandbox *s)
+{
+	struct rlimit rl = { s->limits.pids, s->limits.pids };
+
+	if (!HAS(s, JAIL_UID) || s->limits.pids == 0)
+		return 0;
+	return setrlimit(RLIMIT_NPROC, &rl);
+}
+
+static int
+step_bounding(const struct sandbox *s)
+{
+	return caps_drop_bounding(0);
+}
+
+static int
+step_ids(const struct sandbox *s)
+{
+	return HAS(s, JAIL_UID) ? ids_become(s->uid, s->uid) : 0;
+}
+
+static int
+step_capabilities(const struct sandbox *s)
+{
+	return caps_set(0);
+}
+
+/* As who may enter it. */
+static int
+step_cwd(const struct sandbox *s)
+{
+	return chdir(s->scratch);
 }
 
 static int
@@ -84,8 +133,9 @@ step_pdeathsig(const struct sandbox *s)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == -1)
 		return -1;
-	/* A keeper that died before the call above sends no signal. */
-	if (getppid() != s->keeper) {
+	/* A keeper that died before the call above sends no signal; in a pid
+	 * namespace of its own the worker sees no parent at all. */
+	if (getppid() != (HAS(s, JAIL_PID) ? 0 : s->keeper)) {
 		errno = ESRCH;
 		return -1;
 	}
@@ -96,6 +146,37 @@ static int
 step_no_new_privs(const struct sandbox *s)
 {
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* A ruleset made in the zygote, or one with a scratch directory that only
+ * this worker has. */
+static int
+step_landlock(const struct sandbox *s)
+{
+	struct zygote_jail *j = s->jail;
+	int fd = j->ruleset, rv;
+
+	if (!HAS(s, JAIL_LANDLOCK))
+		return 0;
+	if (fd == -1) {
+		j->paths[j->npaths].path = s->scratch;
+		j->paths[j->npaths].use = LANDLOCK_WORK;
+		fd = landlock_ruleset(j->paths, j->npaths + 1);
+	}
+	rv = fd == -1 ? -1 : landlock_restrict(fd);
+	if (fd != -1)
+		close(fd);
+	return rv;
+}
+
+static int
+step_seccomp(const struct sandbox *s)
+{
+	if (!HAS(s, JAIL_SECCOMP))
+		return 0;
+	sandbox_trap_install(HAS(s, JAIL_PID), s->ended);
+	filter_patch_pid(&s->jail->filter, getpid());
+	return filter_load(&s->jail->filter);
 }
 
 static const struct {
@@ -109,9 +190,16 @@ static const struct {
 	{ "umask",		step_umask },
 	{ "scratch",		step_scratch },
 	{ "rlimits",		step_rlimits },
+	{ "nproc",		step_nproc },
+	{ "bounding",		step_bounding },
+	{ "ids",		step_ids },
+	{ "capabilities",	step_capabilities },
+	{ "cwd",		step_cwd },
 	{ "dumpable",		step_dumpable },
 	{ "pdeathsig",		step_pdeathsig },
 	{ "no_new_privs",	step_no_new_privs },
+	{ "landlock",		step_landlock },
+	{ "seccomp",		step_seccomp },
 };
 
 int

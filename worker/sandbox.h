@@ -6,6 +6,8 @@
 
 #include "limit.h"
 
+struct zygote_jail;
+
 /*
  * What stands between a fresh fork and the first line of Python: a table of
  * named steps, run in order.  No step allocates or calls into Python.
@@ -18,9 +20,12 @@ struct sandbox {
 	int		 fd_stdout;	/* write end of a pipe */
 	int		 fd_stderr;	/* write end of a pipe */
 	pid_t		 keeper;	/* who must still be the parent */
+	unsigned	 uid;		/* of its own, with layer uid */
+	struct zygote_jail *jail;	/* its copy is the worker's own */
 	uint64_t	 base_as;	/* bytes mapped before the job */
 	struct limits	 limits;
-	char		 scratch[SANDBOX_PATH_MAX]; /* absolute */
+	void		(*ended)(int sig);	/* see sandbox_trap.h */
+	char		 scratch[SANDBOX_PATH_MAX]; /* where jobs see it */
 };
 
 /*

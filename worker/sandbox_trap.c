@@ -84,7 +84,7 @@ is_own_signal(int nr, const ucontext_t *uc, long *result)
 {
 	pid_t target = (pid_t)ARG(uc, 0), self = getpid();
 
-	if (!is_pid_1)
+	if (!is_pid_1 || self != 1)
 		return 0;
 	if (nr == SYS_kill && (target == self || target == 0 ||
 	    target == -getpgrp())) {

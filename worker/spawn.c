@@ -33,25 +33,25 @@ spawn_init(void)
 /* clone(2) for kernels and containers that refuse clone3(2); the order of
  * its arguments is that of x86 and arm64. */
 static pid_t
-clone_old(int *pidfd)
+clone_old(unsigned long long flags, int *pidfd)
 {
 #if defined(__x86_64__)
-	return syscall(SYS_clone, (unsigned long)SPAWN_FLAGS, NULL, pidfd,
+	return syscall(SYS_clone, (unsigned long)flags, NULL, pidfd,
 	    tid_address, 0UL);
 #else
-	return syscall(SYS_clone, (unsigned long)SPAWN_FLAGS, NULL, pidfd,
+	return syscall(SYS_clone, (unsigned long)flags, NULL, pidfd,
 	    0UL, tid_address);
 #endif
 }
 
 pid_t
-spawn_worker(int *pidfd)
+spawn_worker(unsigned long long namespaces, int *pidfd)
 {
 	struct clone_args args;
 	pid_t pid;
 
 	memset(&args, 0, sizeof args);
-	args.flags = SPAWN_FLAGS;
+	args.flags = SPAWN_FLAGS | namespaces;
 	args.pidfd = (uintptr_t)pidfd;
 	args.child_tid = (uintptr_t)tid_address;
 	/* With CLONE_PARENT the exit signal is that of the caller itself and
@@ -59,7 +59,7 @@ spawn_worker(int *pidfd)
 	args.exit_signal = 0;
 	pid = syscall(SYS_clone3, &args, sizeof args);
 	if (pid == -1 && (errno == ENOSYS || errno == EPERM))
-		pid = clone_old(pidfd);
+		pid = clone_old(args.flags, pidfd);
 	if (pid == 0)
 		syscall(SYS_set_robust_list, robust_head, robust_len);
 	return pid;

@@ -11,11 +11,12 @@
  */
 int	spawn_init(void);
 /*
- * Forks a child of the caller's parent (CLONE_PARENT).  Returns 0 in the
+ * Forks a child of the caller's parent (CLONE_PARENT) in new namespaces
+ * (CLONE_NEW* flags).  Returns 0 in the
  * child; in the caller its process id, with *pidfd (close-on-exec, the
  * caller's), or -1 with errno.  pthread_atfork handlers do not run, which
  * is right only in a process of one thread.
  */
-pid_t	spawn_worker(int *pidfd);
+pid_t	spawn_worker(unsigned long long namespaces, int *pidfd);
 
 #endif

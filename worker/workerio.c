@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,11 +22,40 @@ static struct {
 	ino_t	ino;
 } owner;
 
+/* A whole DONE frame whose last byte is the signal, made beforehand: it is
+ * sent from a signal handler. */
+static char	signalled[256];
+static size_t	signalled_len;
+
+static void
+prepare_signalled(void)
+{
+	struct msg_DONE m = { .exit_code = 0, .signal = 1 };
+	struct writer w;
+
+	msg_encode_DONE(&w, &m);
+	if (w.buf.size <= sizeof signalled) {
+		memcpy(signalled, w.buf.data, w.buf.size);
+		signalled_len = w.buf.size;
+	}
+	wr_free(&w);
+}
+
+void
+workerio_signalled(int sig)
+{
+	if (!workerio_is_owner() || signalled_len == 0 || sig > 127)
+		return;
+	signalled[signalled_len - 1] = sig;
+	send(WORKER_FD_JOB, signalled, signalled_len, MSG_NOSIGNAL);
+}
+
 void
 workerio_init(void)
 {
 	struct stat st;
 
+	prepare_signalled();
 	owner.pid = getpid();
 	if (fstat(WORKER_FD_JOB, &st) == 0) {
 		owner.dev = st.st_dev;

@@ -26,6 +26,10 @@ int	workerio_read_job(struct msg_JOB *job, char **buf);
 /* Sends an encoded frame and frees the writer.  -1 if the link is gone. */
 int	workerio_send(struct writer *);
 
+/* Says, from a signal handler, that the program dies of a signal that it sent
+ * itself. */
+void	workerio_signalled(int sig);
+
 /* Each of these encodes and sends one frame; -1 as for workerio_send(), or
  * if there is no memory left for it. */
 #define X(T, num, dirs, max) int workerio_##T(const struct msg_##T *);

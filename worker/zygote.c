@@ -16,21 +16,30 @@
 #include "log.h"
 #include "mem.h"
 #include "msg.h"
+#include "namespaces.h"
 #include "preload.h"
+#include "root.h"
 #include "runtime.h"
 #include "sandbox.h"
 #include "spawn.h"
 #include "zygote.h"
+#include "zygote_jail.h"
+
+/* Address space that a program may reserve, in times its memory limit,
+ * where something else holds what it touches. */
+#define RESERVE_FACTOR	3
 
 /* Descriptors that travel with WORKER_FORK, in this order. */
 enum { FD_JOB, FD_STDOUT, FD_STDERR, FORK_FDS };
 
 static const struct zygote_options *opt;
+static struct zygote_jail jail;
 static uint64_t	vm_size;	/* address space before any job, bytes */
+static uint64_t	resident;	/* resident set then, bytes */
 
 /* Pages of address space and resident, as bytes (statm of proc(5)). */
 static void
-memory_size(uint64_t *size, uint64_t *resident)
+memory_size(uint64_t *size, uint64_t *rss)
 {
 	unsigned long long pages[2] = { 0, 0 };
 	FILE *fp = fopen("/proc/self/statm", "re");
@@ -41,7 +50,7 @@ memory_size(uint64_t *size, uint64_t *resident)
 		fclose(fp);
 	}
 	*size = pages[0] * sysconf(_SC_PAGESIZE);
-	*resident = pages[1] * sysconf(_SC_PAGESIZE);
+	*rss = pages[1] * sysconf(_SC_PAGESIZE);
 }
 
 static int
@@ -55,20 +64,26 @@ answer(struct writer *w, const int *fds, int nfds)
 	return rv;
 }
 
+static void
+note_memory(void)
+{
+	memory_size(&vm_size, &resident);
+}
+
 static int
 send_ready(uint64_t import_ms)
 {
 	struct msg_ZYGOTE_READY m = { .generation = opt->generation,
 	    .pid = getpid(), .import_ms = import_ms };
-	char *packages = preload_packages();
-	uint64_t resident;
+	char *packages = preload_packages(), layers[512];
 	struct writer w;
 	int rv;
 
-	memory_size(&vm_size, &resident);
 	m.rss_kib = resident / KIB;
 	m.python = slice_of(PY_VERSION);
 	m.packages = slice_of(packages);
+	m.layers = slice_of(jail_set_format(jail.layers, layers,
+	    sizeof layers));
 	/* The list must not keep a zygote from serving. */
 	while (frame_rule(FRAME_ZYGOTE_READY, ZYGOTE_TO_KEEPER,
 	    m.packages.len + KIB) != NULL)
@@ -114,16 +129,24 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 {
 	struct sandbox s = { .fd_job = fds[FD_JOB],
 	    .fd_stdout = fds[FD_STDOUT], .fd_stderr = fds[FD_STDERR],
-	    .keeper = getppid(), .base_as = vm_size, .limits = m->limits };
+	    .keeper = getppid(), .jail = &jail, .base_as = vm_size,
+	    .uid = jail.uid_base + m->worker % JAIL_UIDS,
+	    .limits = m->limits, .ended = runtime_ended };
 	uint64_t now = clock_us();
 	int pidfd = -1, err;
 	pid_t pid;
 
-	if ((size_t)snprintf(s.scratch, sizeof s.scratch, "%s/%llu",
+	/* The control group holds memory; what a program only reserves, as
+	 * under plain CPython, need not be there. */
+	if (jail.layers & JAIL_BIT(JAIL_CGROUP))
+		s.base_as += RESERVE_FACTOR * m->limits.memory;
+	if (jail.layers & JAIL_BIT(JAIL_MOUNT))
+		strcpy(s.scratch, JAIL_SCRATCH);
+	else if ((size_t)snprintf(s.scratch, sizeof s.scratch, "%s/%llu",
 	    opt->scratch, (unsigned long long)m->worker) >= sizeof s.scratch)
 		return refuse(m->worker, "scratch directory", ENAMETOOLONG);
 	PyOS_BeforeFork();
-	pid = spawn_worker(&pidfd);
+	pid = spawn_worker(namespaces_worker_flags(jail.layers), &pidfd);
 	if (pid == 0)
 		runtime_main(&s, now);
 	err = errno;
@@ -185,6 +208,21 @@ serve(void)
 	return 1;
 }
 
+/* The directories that imports come from stay readable. */
+static int
+enter_jail(char **why)
+{
+	char **keep = preload_directories();
+
+	jail.layers = opt->layers;
+	jail.uid_base = opt->uid_base;
+	jail.processes = opt->processes;
+	/* Before /proc is gone. */
+	note_memory();
+	return zygote_jail_enter(&jail, (const char *const *)keep,
+	    opt->scratch, why);
+}
+
 static int
 fail(char *why)
 {
@@ -213,6 +251,8 @@ zygote_run(const struct zygote_options *o)
 	if (runtime_init() == -1)
 		return fail(interp_take_error());
 	if (preload_verify(&why) == -1)
+		return fail(why);
+	if (enter_jail(&why) == -1)
 		return fail(why);
 	if (send_ready((clock_us() - start) / 1000) == -1)
 		return 1;

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "layers.h"
+
 /* What the keeper tells on the command line. */
 struct zygote_options {
 	uint64_t	 generation;
@@ -10,6 +12,9 @@ struct zygote_options {
 	const char	*modules;
 	const char	*warm_file;	/* "" for none */
 	const char	*scratch;	/* absolute, holds those of workers */
+	jail_set	 layers;
+	unsigned	 uid_base;
+	int		 processes;
 };
 
 /*

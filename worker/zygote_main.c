@@ -31,6 +31,9 @@ static const struct option options[] = {
 	{ "modules",	required_argument, NULL, 'm' },
 	{ "warm-file",	required_argument, NULL, 'w' },
 	{ "scratch",	required_argument, NULL, 's' },
+	{ "layers",	required_argument, NULL, 'l' },
+	{ "uid-base",	required_argument, NULL, 'u' },
+	{ "processes",	no_argument,	   NULL, 'P' },
 	{ "debug",	no_argument,	   NULL, 'd' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -41,8 +44,8 @@ static void
 usage(void)
 {
 	fprintf(stderr, "usage: adder-zygote --generation N --scratch DIR\n"
-	    "    [--python-env DIR] [--modules a,b,c] [--warm-file FILE] "
-	    "[--debug]\n"
+	    "    [--python-env DIR] [--modules a,b,c] [--warm-file FILE]\n"
+	    "    [--layers a,b,c] [--uid-base N] [--processes] [--debug]\n"
 	    "adderd starts this program, with its control socket as "
 	    "descriptor %d.\n", ZYGOTE_FD_CONTROL);
 	exit(2);
@@ -52,6 +55,8 @@ static int
 parse_options(int argc, char **argv, struct zygote_options *o)
 {
 	int ch, debug = 0;
+	const char *bad;
+	size_t len;
 
 	while ((ch = getopt_long(argc, argv, "", options, NULL)) != -1)
 		switch (ch) {
@@ -69,6 +74,17 @@ parse_options(int argc, char **argv, struct zygote_options *o)
 			break;
 		case 's':
 			o->scratch = optarg;
+			break;
+		case 'l':
+			if (jail_set_parse(optarg, &o->layers, &bad, &len) ==
+			    -1)
+				fatalx("--layers: no layer %s", bad);
+			break;
+		case 'u':
+			o->uid_base = strtoul(optarg, NULL, 10);
+			break;
+		case 'P':
+			o->processes = 1;
 			break;
 		case 'd':
 			debug = 1;
@@ -173,7 +189,8 @@ make_environment(const struct zygote_options *o)
 int
 main(int argc, char **argv)
 {
-	struct zygote_options o = { 0, "", "", "", NULL };
+	struct zygote_options o = { .python_env = "", .modules = "",
+	    .warm_file = "" };
 	pid_t parent = getppid();
 	char *scratch;
 

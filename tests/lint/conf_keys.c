@@ -28,7 +28,7 @@ main(void)
 	printf("%s|%s|%s|%s\n", key, kind(#type),			\
 	    def[0] == '\0' ? "empty" : def,				\
 	    strcmp(#when, "RESTART") == 0 ? "restart" : "reload");
-	CONF_LIST(X)
+	CONF_PUBLIC_LIST(X)
 #undef X
 	return 0;
 }

@@ -224,23 +224,24 @@ static const struct {
 	  VERDICT_OK, 0, 0, NULL },
 	{ "frames after done", "start\ndone 0\nvalue x\nheader 9 9 9",
 	  VERDICT_OK, 0, 0, "" },
-	{ "unknown type", "start\nout a\nheader 1 999 0\nhang", VERDICT_LOST,
-	  -1, 0, "a" },
-	{ "too long", "start\nheader 4294967295 56 0\nhang", VERDICT_LOST, -1,
-	  0, "" },
-	{ "wrong direction", "start\nheader 4 40 0\nhang", VERDICT_LOST, -1,
-	  0, "" },
-	{ "control frame", "start\nheader 4 25 0\nhang", VERDICT_LOST, -1, 0,
-	  "" },
-	{ "reserved bytes", "start\nheader 4 56 1\nhang", VERDICT_LOST, -1, 0,
-	  "" },
+	{ "unknown type", "start\nout a\nheader 1 999 0\nexit 6",
+	  VERDICT_EXIT, 6, 0, "a" },
+	{ "too long", "start\nheader 4294967295 56 0\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
+	{ "wrong direction", "start\nheader 4 40 0\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
+	{ "control frame", "start\nheader 4 25 0\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
+	{ "reserved bytes", "start\nheader 4 56 1\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
 	{ "cut short", "start\nheader 100 52 0\nexit 4", VERDICT_EXIT, 4, 0,
 	  "" },
-	{ "payload is noise", "start\nheader 200 53 0\nrandom 1\nhang",
-	  VERDICT_LOST, -1, 0, "" },
-	{ "noise", "start\nrandom 7\nhang", VERDICT_LOST, -1, 0, "" },
-	{ "parked twice", "start\nheader 0 50 0\nhang", VERDICT_LOST, -1, 0,
-	  "" },
+	{ "payload is noise", "start\nheader 200 53 0\nrandom 1\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
+	{ "noise", "start\nrandom 7\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
+	{ "parked twice", "start\nheader 0 50 0\nexit 6",
+	  VERDICT_EXIT, 6, 0, "" },
 };
 
 static void
@@ -373,10 +374,16 @@ test_busy(void **state)
 static void
 test_queue_timeout(void **state)
 {
-	const char *extra[] = { "pool.max=1", "queue.timeout=50ms", NULL };
+	const char *extra[] = { "pool.max=1", "queue.timeout=200ms", NULL };
 	struct fixture *fx = begin(extra);
+	struct dispatcher_status st;
 
-	submit(fx, "start\nhang", 400, NULL, 1);
+	/* So that the first one does not wait. */
+	do {
+		event_base_loop(fx->base, EVLOOP_ONCE);
+		dispatcher_status(fx->d, &st);
+	} while (st.workers_idle != 2);
+	submit(fx, "start\nhang", 1000, NULL, 1);
 	submit(fx, "start\ndone 0", 20000, NULL, 2);
 	run(fx, 2);
 	assert_int_equal(fx->seen[0].verdict, VERDICT_BUSY);

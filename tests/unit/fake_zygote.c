@@ -240,11 +240,12 @@ fork_worker(uint64_t id, int fds[3])
 }
 
 static void
-say_ready(uint64_t generation)
+say_ready(uint64_t generation, const char *layers)
 {
 	struct msg_ZYGOTE_READY m = { .generation = generation,
 	    .pid = getpid(), .python = slice_of("fake"),
-	    .packages = slice_of("fake 1.0\n") };
+	    .packages = slice_of("fake 1.0\n"),
+	    .layers = slice_of(layers) };
 	struct writer w;
 
 	msg_encode_ZYGOTE_READY(&w, &m);
@@ -269,7 +270,7 @@ main(int argc, char **argv)
 {
 	static char buf[CONTROL_FRAME_MAX];
 	char why[MSG_WHY_BYTES];
-	const char *fault = "", *rule;
+	const char *fault = "", *layers = "", *rule;
 	int fds[FRAME_FDS_MAX], nfds, i, refusals = 0;
 	uint64_t generation = 0;
 	struct frame f;
@@ -277,6 +278,8 @@ main(int argc, char **argv)
 	for (i = 1; i + 1 < argc; i++) {
 		if (strcmp(argv[i], "--generation") == 0)
 			generation = strtoull(argv[i + 1], NULL, 10);
+		if (strcmp(argv[i], "--layers") == 0)
+			layers = argv[i + 1];
 		if (strcmp(argv[i], "--modules") == 0)
 			fault = argv[i + 1];
 	}
@@ -287,7 +290,7 @@ main(int argc, char **argv)
 		_exit(3);
 	if (strcmp(fault, "refuse_some") == 0)
 		refusals = 3;
-	say_ready(generation);
+	say_ready(generation, layers);
 	while (control_recv(ZYGOTE_FD_CONTROL, KEEPER_TO_ZYGOTE, buf, &f, fds,
 	    &nfds, &rule) == 1) {
 		struct msg_WORKER_FORK m;

@@ -120,6 +120,20 @@ def packages():
     return "".join(found[k] for k in sorted(found))
 
 
+def directories():
+    """The directories that modules come from, none inside another."""
+    from os.path import isabs, isdir, realpath
+    found = []
+    for path in sorted([sys.prefix, sys.exec_prefix, sys.base_prefix,
+                        sys.base_exec_prefix] + sys.path, key=len):
+        for name in (path, realpath(path) if path else ""):
+            if (isabs(name) and isdir(name) and name != "/"
+                    and not any(name == f or name.startswith(f + "/")
+                                for f in found)):
+                found.append(name)
+    return found
+
+
 def run_file(path):
     """Runs the operator's own warm-up program in a namespace of its own."""
     with open(path, "rb") as f:

@@ -1,0 +1,135 @@
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "fdutil.h"
+#include "mem.h"
+#include "namespaces.h"
+#include "root.h"
+#include "zygote_fds.h"
+#include "zygote_jail.h"
+
+/* What the zygote needs to mount and to give its workers an id each. */
+#define ZYGOTE_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SETUID) | \
+    CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_SETPCAP))
+
+static const char *const readable[] = { "/usr", "/bin", "/sbin", "/lib",
+    "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime",
+    "/etc/timezone", "/etc/mime.types", "/etc/fonts", "/etc/matplotlibrc",
+    "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts" };
+
+static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full",
+    "/dev/random", "/dev/urandom" };
+
+#define HAS(j, layer)	(((j)->layers & JAIL_BIT(layer)) != 0)
+
+/* So that a host out of memory takes a worker, which inherits this, and not
+ * the server. */
+static void
+prefer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd == -1)
+		return;
+	(void)fd_write_all(fd, "1000", 4);
+	close(fd);
+}
+
+static void
+add_path(struct zygote_jail *j, const char *path, enum landlock_use use)
+{
+	if (j->npaths == JAIL_PATHS_MAX)
+		return;
+	j->paths[j->npaths].path = path;
+	j->paths[j->npaths++].use = use;
+}
+
+static void
+collect_paths(struct zygote_jail *j, const char *const *keep)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof readable / sizeof readable[0]; i++)
+		add_path(j, readable[i], LANDLOCK_READ);
+	for (i = 0; i < sizeof devices / sizeof devices[0]; i++)
+		add_path(j, devices[i], LANDLOCK_DEVICE);
+	for (; *keep != NULL; keep++)
+		add_path(j, *keep, LANDLOCK_READ);
+	if (HAS(j, JAIL_MOUNT))
+		add_path(j, JAIL_SCRATCH_PARENT, LANDLOCK_WORK);
+}
+
+/* One ruleset for all workers, where all have the same paths: it is at a
+ * number that survives the closing of descriptors in a worker. */
+static int
+make_ruleset(struct zygote_jail *j)
+{
+	int fd;
+
+	j->ruleset = -1;
+	if (!HAS(j, JAIL_LANDLOCK) || !HAS(j, JAIL_MOUNT))
+		return 0;
+	fd = landlock_ruleset(j->paths, j->npaths);
+	if (fd == -1)
+		return -1;
+	j->ruleset = dup3(fd, ZYGOTE_FD_RULESET, O_CLOEXEC);
+	close(fd);
+	return j->ruleset == -1 ? -1 : 0;
+}
+
+static int
+make_filter(struct zygote_jail *j)
+{
+	struct filter_options o = {
+		.processes = j->processes,
+		.own_pid_ns = HAS(j, JAIL_PID),
+		.memory_cgroup = HAS(j, JAIL_CGROUP)
+	};
+
+	return HAS(j, JAIL_SECCOMP) ? filter_build(&o, &j->filter) : 0;
+}
+
+static int
+enter(struct zygote_jail *j, const char *const *keep, const char *scratch,
+    const char **step)
+{
+	prefer_for_oom();
+	if (namespaces_enter(j->layers, step) == -1)
+		return -1;
+	if (HAS(j, JAIL_MOUNT) && root_enter(scratch, keep, step) == -1)
+		return -1;
+	*step = "capabilities";
+	if ((HAS(j, JAIL_USERNS) || HAS(j, JAIL_UID)) &&
+	    (caps_drop_bounding(ZYGOTE_CAPS) == -1 ||
+	    caps_set(ZYGOTE_CAPS) == -1))
+		return -1;
+	*step = "dumpable";
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+		return -1;
+	collect_paths(j, keep);
+	*step = "landlock";
+	if (make_ruleset(j) == -1)
+		return -1;
+	*step = "seccomp";
+	return make_filter(j);
+}
+
+int
+zygote_jail_enter(struct zygote_jail *j, const char *const *keep,
+    const char *scratch, char **why)
+{
+	const char *step = "start";
+
+	if (enter(j, keep, scratch, &step) == 0)
+		return 0;
+	xasprintf(why, "step %s of the jail failed: %s", step,
+	    strerror(errno));
+	return -1;
+}

@@ -1,0 +1,41 @@
+#ifndef ADDER_ZYGOTE_JAIL_H
+#define ADDER_ZYGOTE_JAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "landlock.h"
+#include "layers.h"
+#include "syscall_filter.h"
+
+#define JAIL_PATHS_MAX	64
+
+/*
+ * The part of the jail that is made once, in the zygote, after all imports
+ * and before the first fork: namespaces, root, Landlock ruleset, system call
+ * filter.  Workers take it from here.
+ */
+struct zygote_jail {
+	jail_set		 layers;
+	unsigned		 uid_base;
+	int			 processes;	/* jobs may start some */
+	struct syscall_filter	 filter;
+	int			 ruleset;	/* ZYGOTE_FD_RULESET or -1 */
+	/* What a worker may read: for a ruleset of its own. */
+	struct landlock_path	 paths[JAIL_PATHS_MAX + 1];
+	size_t			 npaths;
+};
+
+/* User ids, one a worker, that follow uid_base. */
+#define JAIL_UIDS	1000
+
+/*
+ * Enters it: layers, uid_base and processes are given in jail.  keep: the
+ * directories that Python imports from (absolute, NULL-terminated); their
+ * strings must outlive the zygote.  scratch: an empty directory of ours.
+ * -1 with *why, a sentence the caller frees: then no worker may be forked.
+ */
+int	zygote_jail_enter(struct zygote_jail *, const char *const *keep,
+	    const char *scratch, char **why);
+
+#endif
