@@ -35,6 +35,9 @@ X(SCOPE,    "landlock-scope",						\
 X(SECCOMP,  "seccomp",							\
   "every system call reaches the kernel",				\
   "use a kernel with CONFIG_SECCOMP_FILTER")				\
+X(SCRATCH,  "scratch",						\
+  "files of jobs are not bounded in number and size",			\
+  "let scratch.dir name a tmpfs with size= and nr_inodes= (docker run --tmpfs /scratch:size=256m,nr_inodes=65536)") \
 X(UID,      "uid",							\
   "workers share one user id",						\
   "start adderd as root; it gives its rights up itself")		\

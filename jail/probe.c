@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,8 +185,23 @@ probe_uid(struct jail_report *r, unsigned uid_base)
 		note(r, JAIL_UID, try_in_child(try_uid, &uid_base));
 }
 
+/* A worker mounts its own, or shares a file system that has a bound. */
+static void
+probe_scratch(struct jail_report *r, const char *scratch)
+{
+	struct statfs fs;
+
+	if (r->layer[JAIL_MOUNT].state == JAIL_HELD)
+		note(r, JAIL_SCRATCH, 0);
+	else if (statfs(scratch, &fs) == -1)
+		note(r, JAIL_SCRATCH, errno);
+	else
+		note(r, JAIL_SCRATCH, fs.f_type == TMPFS_MAGIC ? 0 : ENOSPC);
+}
+
 void
-jail_probe(jail_set without, unsigned uid_base, struct jail_report *r)
+jail_probe(jail_set without, unsigned uid_base, const char *scratch,
+    struct jail_report *r)
 {
 	int i;
 
@@ -198,6 +215,7 @@ jail_probe(jail_set without, unsigned uid_base, struct jail_report *r)
 	note(r, JAIL_SCOPE, r->landlock_abi >= LANDLOCK_ABI_SCOPE &&
 	    r->layer[JAIL_LANDLOCK].state == JAIL_HELD ? 0 : ENOSYS);
 	note(r, JAIL_SECCOMP, try_in_child(try_seccomp, NULL));
+	probe_scratch(r, scratch);
 	probe_uid(r, uid_base);
 	note(r, JAIL_RLIMITS, try_in_child(try_nothing, NULL));
 	note(r, JAIL_NNP, try_in_child(try_nnp, NULL));

@@ -21,11 +21,13 @@ struct jail_report {
 /*
  * Finds out what this kernel lets this process do, by trying each layer in
  * a child: on some systems a namespace can be made and is then useless.
- * without: layers that are not to be used.  cgroup is left ABSENT; its
- * owner fills it in.
+ * without: layers that are not to be used; scratch: the directory for scratch
+ * directories.  cgroup is left ABSENT; its owner fills it in.
  */
 void	 jail_probe(jail_set without, unsigned uid_base,
-	    struct jail_report *);
+	    const char *scratch, struct jail_report *);
+/* Why a layer does not hold, in a few words; "" if it does. */
+const char *jail_report_why(const struct jail_report *, enum jail_layer);
 /* The layers that hold. */
 jail_set jail_report_held(const struct jail_report *);
 /*

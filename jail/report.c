@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,24 @@ jail_report_held(const struct jail_report *r)
 		if (r->layer[i].state == JAIL_HELD)
 			held |= JAIL_BIT(i);
 	return held;
+}
+
+const char *
+jail_report_why(const struct jail_report *r, enum jail_layer l)
+{
+	switch (r->layer[l].state) {
+	case JAIL_HELD:
+		return "";
+	case JAIL_UNNEEDED:
+		return "not needed";
+	case JAIL_OFF:
+		return "switched off";
+	case JAIL_ABSENT:
+		break;
+	}
+	if (l == JAIL_SCRATCH && r->layer[l].error == ENOSPC)
+		return "scratch.dir is no tmpfs";
+	return strerror(r->layer[l].error);
 }
 
 /* Appends what fits. */
@@ -39,8 +58,7 @@ append_missing(const struct jail_report *r, char *buf, size_t size)
 		    r->layer[i].state == JAIL_UNNEEDED)
 			continue;
 		snprintf(one, sizeof one, "%s%s (%s)", between,
-		    jail_layer_name(i), r->layer[i].state == JAIL_OFF ?
-		    "switched off" : strerror(r->layer[i].error));
+		    jail_layer_name(i), jail_report_why(r, i));
 		append(buf, size, one);
 		between = ", ";
 	}

@@ -14,14 +14,14 @@
  */
 #define MSG_KEEPER_START(F)						\
 	F(BIN, without)		/* layers not to be used, for tests */	\
-	F(U64, uid_base)	/* first user id of workers */
+	F(U64, uid_base)	/* first user id of workers */		\
+	F(BIN, scratch)		/* holds the scratch directories */
 #define MSG_ZYGOTE_START(F)						\
 	F(U64, generation)						\
 	F(BIN, path)		/* adder-zygote */			\
 	F(BIN, python_env)	/* venv directory, "" for the system */	\
 	F(BIN, modules)		/* import list, comma separated */	\
 	F(BIN, warm_file)	/* program run once before forks, or "" */ \
-	F(BIN, scratch_dir)	/* holds the scratch directories */	\
 	F(BIN, layers)		/* of the jail, comma separated */	\
 	F(U64, uid_base)	/* first user id of workers */		\
 	F(BOOL, processes)	/* jobs may start processes */		\
@@ -38,6 +38,8 @@
 	F(U64, version)		/* PROTO_VERSION */			\
 	F(BIN, report)		/* of the probe, a line a layer */	\
 	F(BIN, cgroup)		/* where groups are made, or "" */
+#define MSG_KEEPER_GONE(F)						\
+	F(I64, status)		/* as from wait(2) */
 #define MSG_ZYGOTE_READY(F)						\
 	F(U64, generation)						\
 	F(U64, pid)							\

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +59,7 @@ struct keeper {
 	struct keeper_strays	*strays;
 	LIST_HEAD(, zygote)	 zygotes;
 	struct cgroup_root	*cgroup;	/* NULL without that layer */
+	int			 started;	/* KEEPER_START was received */
 	jail_set		 layers;	/* that hold here */
 	char			 scratch[PATH_MAX];	/* "" until known */
 	int			 scratch_fd;
@@ -289,11 +289,10 @@ zygote_start(struct keeper *k, const struct msg_ZYGOTE_START *m, int log_fd)
 	int pair[2];
 	pid_t pid;
 
-	if (open_scratch(k, m->scratch_dir) == -1 ||
-	    control_pair(pair) == -1 || fd_set_nonblock(pair[0]) == -1) {
-		log_warn("zygote %" PRIu64 ": not started, scratch %.*s",
-		    m->generation, (int)m->scratch_dir.len,
-		    m->scratch_dir.data);
+	if (k->scratch_fd == -1 || control_pair(pair) == -1 ||
+	    fd_set_nonblock(pair[0]) == -1) {
+		log_warn("zygote %" PRIu64 ": not started, scratch %s",
+		    m->generation, k->scratch);
 		SEND(k->queue, ZYGOTE_EXITED, .generation = m->generation,
 		    .status = 0xff00);
 		return;
@@ -348,7 +347,10 @@ keeper_start(struct keeper *k, const struct msg_KEEPER_START *m, char *why)
 		return -1;
 	}
 	free(names);
-	jail_probe(without, m->uid_base, &report);
+	k->started = 1;
+	if (open_scratch(k, m->scratch) == -1)
+		log_warn("scratch directory %s", k->scratch);
+	jail_probe(without, m->uid_base, k->scratch, &report);
 	if (report.layer[JAIL_CGROUP].state != JAIL_OFF) {
 		k->cgroup = cgroup_open();
 		report.layer[JAIL_CGROUP].error = k->cgroup == NULL ?
@@ -375,6 +377,9 @@ static int
 on_server_frame(struct keeper *k, const struct frame *f, const int *fds,
     int nfds, char *why)
 {
+	/* Meant for a keeper that was here before. */
+	if (!k->started && f->type != FRAME_KEEPER_START)
+		return 0;
 	switch (f->type) {
 	case FRAME_KEEPER_START: {
 		DECODE(KEEPER_START);
@@ -465,32 +470,13 @@ keeper_end(struct keeper *k)
 	event_base_free(k->base);
 }
 
-/* Signals of a terminal or a service manager are adderd's business; the
- * keeper ends when adderd does. */
-static void
-ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-	    SIGPIPE, SIGUSR1, SIGUSR2 };
-	size_t i;
-
-	for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
-		signal(ignored[i], SIG_IGN);
-}
-
 int
-keeper_main(int debug)
+keeper_serve(void)
 {
 	struct keeper k = { .scratch_fd = -1 };
 
-	log_init("keeper", debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
-	ignore_signals();
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
 		fatal("keeper: PR_SET_CHILD_SUBREAPER");
-	if (fd_set_nonblock(KEEPER_FD_CONTROL) == -1 ||
-	    fd_set_cloexec(KEEPER_FD_CONTROL, 1) == -1)
-		fatal("keeper: no control link at descriptor %d",
-		    KEEPER_FD_CONTROL);
 	LIST_INIT(&k.zygotes);
 	k.base = event_base_new();
 	if (k.base == NULL)

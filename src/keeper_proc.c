@@ -142,6 +142,7 @@ on_frame(struct keeper_proc *k, const struct frame *f)
 	DISPATCH(WORKER_FORKED, worker_forked)
 	DISPATCH(WORKER_REFUSED, worker_refused)
 	DISPATCH(WORKER_EXITED, worker_exited)
+	DISPATCH(KEEPER_GONE, keeper_gone)
 	default:
 		break;
 	}
@@ -182,10 +183,11 @@ on_control(evutil_socket_t fd, short what, void *arg)
 }
 
 void
-keeper_start(struct keeper_proc *k, const char *without, uint64_t uid_base)
+keeper_start(struct keeper_proc *k, const char *without, uint64_t uid_base,
+    const char *scratch)
 {
 	struct msg_KEEPER_START m = { .without = slice_of(without),
-	    .uid_base = uid_base };
+	    .uid_base = uid_base, .scratch = slice_of(scratch) };
 	struct writer w;
 
 	msg_encode_KEEPER_START(&w, &m);

@@ -15,6 +15,9 @@ struct keeper_observer {
 	void	(*worker_refused)(const struct msg_WORKER_REFUSED *,
 		    void *arg);
 	void	(*worker_exited)(const struct msg_WORKER_EXITED *, void *arg);
+	/* The keeper is gone, and with it every process below it, and another
+	 * one in its place waits for keeper_start(). */
+	void	(*keeper_gone)(const struct msg_KEEPER_GONE *, void *arg);
 	/* The keeper is gone, and with it every process below it; once.
 	 * The record is to be freed, also from inside the call. */
 	void	(*gone)(void *arg);
@@ -30,7 +33,7 @@ void		 keeper_proc_free(struct keeper_proc **);
 /* Requests; descriptors are duplicated into the link, so the caller closes
  * its own.  Never fail: a dead keeper is told by gone(). */
 void		 keeper_start(struct keeper_proc *, const char *without,
-		    uint64_t uid_base);
+		    uint64_t uid_base, const char *scratch);
 void		 keeper_zygote_start(struct keeper_proc *,
 		    const struct msg_ZYGOTE_START *);
 void		 keeper_zygote_stop(struct keeper_proc *, uint64_t generation);

@@ -108,6 +108,8 @@ process_stat(const char *pid, pid_t *parent, pid_t *session)
 static int
 is_stray(const struct keeper_strays *s, pid_t pid, pid_t session)
 {
+	if (s == NULL)
+		return 1;
 	if (keeper_workers_has_pid(s->workers, pid) || is_spared(s, pid))
 		return 0;
 	return !keeper_workers_has_pid(s->workers, session);

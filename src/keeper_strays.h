@@ -22,7 +22,7 @@ void	keeper_strays_free(struct keeper_strays **);
 void	keeper_strays_of(struct keeper_strays *, pid_t worker);
 /* Has unknown children looked for soon. */
 void	keeper_strays_look(struct keeper_strays *);
-/* Looks at once, at the end of everything. */
+/* Looks at once, at the end of everything; NULL: every child is a stray. */
 void	keeper_strays_sweep(struct keeper_strays *);
 /* A child of the keeper that is no worker and is left alone. */
 void	keeper_strays_spare(struct keeper_strays *, pid_t, int on);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "conf.h"
-#include "keeper.h"
+#include "keeper_guard.h"
 #include "log.h"
 #include "mem.h"
 #include "server.h"

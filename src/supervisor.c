@@ -53,11 +53,12 @@ static void	on_zygote_exited(const struct msg_ZYGOTE_EXITED *, void *);
 static void	on_worker_forked(const struct msg_WORKER_FORKED *, void *);
 static void	on_worker_refused(const struct msg_WORKER_REFUSED *, void *);
 static void	on_worker_exited(const struct msg_WORKER_EXITED *, void *);
+static void	on_keeper_gone(const struct msg_KEEPER_GONE *, void *);
 static void	on_gone(void *);
 
 static const struct keeper_observer keeper_observer = {
 	on_keeper_ready, on_zygote_ready, on_zygote_exited, on_worker_forked,
-	on_worker_refused, on_worker_exited, on_gone
+	on_worker_refused, on_worker_exited, on_keeper_gone, on_gone
 };
 
 static void
@@ -88,7 +89,6 @@ start_zygote(struct supervisor *s)
 		.python_env = slice_of(s->conf->python_env),
 		.modules = slice_of(s->conf->python_modules),
 		.warm_file = slice_of(s->conf->zygote_warm_file),
-		.scratch_dir = slice_of(s->scratch),
 		.uid_base = s->conf->sandbox_uid_base,
 		.processes = may_start_processes(s),
 		.debug = log_get_level() == LOG_LEVEL_DEBUG
@@ -116,18 +116,25 @@ restart_later(struct supervisor *s)
 }
 
 /* The zygote follows when the keeper has said what holds here. */
-static int
-start_keeper(struct supervisor *s)
+static void
+greet_keeper(struct supervisor *s)
 {
 	const char *without = "";
 
-	s->keeper = keeper_proc_start(s->base, &keeper_observer, s);
-	if (s->keeper == NULL)
-		return -1;
 #ifdef TEST_HOOKS
 	without = s->conf->sandbox_without;
 #endif
-	keeper_start(s->keeper, without, s->conf->sandbox_uid_base);
+	keeper_start(s->keeper, without, s->conf->sandbox_uid_base,
+	    s->scratch);
+}
+
+static int
+start_keeper(struct supervisor *s)
+{
+	s->keeper = keeper_proc_start(s->base, &keeper_observer, s);
+	if (s->keeper == NULL)
+		return -1;
+	greet_keeper(s);
 	return 0;
 }
 
@@ -400,13 +407,34 @@ on_worker_exited(const struct msg_WORKER_EXITED *m, void *arg)
 }
 
 static void
+forget_processes(struct supervisor *s)
+{
+	s->starting = s->serving = 0;
+	set_text(&s->sandbox, slice_of(""));
+	s->restarts++;
+	pool_abandon(s->pool);
+}
+
+/* Its guard has started another one. */
+static void
+on_keeper_gone(const struct msg_KEEPER_GONE *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	log_errorx("keeper ended, wait status 0x%x, and all workers with it",
+	    (unsigned)m->status);
+	forget_processes(s);
+	greet_keeper(s);
+}
+
+/* The guard ended, too. */
+static void
 on_gone(void *arg)
 {
 	struct supervisor *s = arg;
 
-	log_errorx("keeper ended, and all workers with it");
-	s->starting = s->serving = 0;
-	pool_abandon(s->pool);
+	log_errorx("keeper ended with its guard, and all workers with it");
+	forget_processes(s);
 	keeper_proc_free(&s->keeper);
 	restart_later(s);
 }

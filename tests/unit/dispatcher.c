@@ -21,7 +21,7 @@
 #include "conf.h"
 #include "dispatcher.h"
 #include "fdutil.h"
-#include "keeper.h"
+#include "keeper_guard.h"
 #include "log.h"
 #include "mem.h"
 
