@@ -16,6 +16,10 @@
 	F(BIN, without)		/* layers not to be used, for tests */	\
 	F(U64, uid_base)	/* first user id of workers */		\
 	F(BIN, scratch)		/* holds the scratch directories */
+#define MSG_SOCKET_REMOVE(F)						\
+	F(BIN, path)							\
+	F(U64, dev)		/* as from stat(2): */			\
+	F(U64, ino)		/* what is to be removed */
 #define MSG_ZYGOTE_START(F)						\
 	F(U64, generation)						\
 	F(BIN, path)		/* adder-zygote */			\

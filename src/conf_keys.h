@@ -71,6 +71,8 @@ X(zygote_path, STR, "zygote.path", "@default", 0, 0, RELOAD,		\
   "The adder-zygote program; @default for the one beside adderd or in the libexec directory.") \
 X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
   "Python file that is run once in the zygote after its own warm-up.")	\
+X(user, STR, "user", "nobody", 0, 0, RESTART,				\
+  "User that adderd becomes once it listens, when it is started as root; empty to stay root.  It has to be able to read the configuration for a reload.") \
 X(sandbox_mode, STR, "sandbox.mode", "require", 0, 0, RESTART,		\
   "require: serve only behind a jail that is at least sandbox.minimum.  off: serve behind whatever holds, and say so at every start.") \
 X(sandbox_minimum, STR, "sandbox.minimum", "medium", 0, 0, RESTART,	\

@@ -96,6 +96,19 @@ dispatcher_on_fatal(struct dispatcher *d, void (*call)(const char *, void *),
 	supervisor_on_fatal(d->supervisor, call, arg);
 }
 
+void
+dispatcher_set_confined(struct dispatcher *d)
+{
+	supervisor_set_confined(d->supervisor);
+}
+
+void
+dispatcher_socket_remove(struct dispatcher *d, const char *path,
+    const struct stat *st)
+{
+	supervisor_socket_remove(d->supervisor, path, st);
+}
+
 static void
 job_drop(struct job *job)
 {

@@ -8,6 +8,7 @@
 struct conf;
 struct dispatcher;
 struct event_base;
+struct stat;
 
 /* What adderctl status and the log report. */
 struct dispatcher_status {
@@ -35,6 +36,11 @@ struct dispatcher *dispatcher_new(struct event_base *, struct conf *,
  * sentence. */
 void		 dispatcher_on_fatal(struct dispatcher *,
 		    void (*call)(const char *why, void *), void *arg);
+/* From now on adderd can start no process itself. */
+void		 dispatcher_set_confined(struct dispatcher *);
+/* Has the file of a socket removed by the keeper, which still may. */
+void		 dispatcher_socket_remove(struct dispatcher *,
+		    const char *path, const struct stat *);
 /* A new conf: the next generation is started and the old one drained. */
 void		 dispatcher_reload(struct dispatcher *, struct conf *);
 /* Kills all jobs, without a call to their observers, and every process. */

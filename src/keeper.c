@@ -330,6 +330,18 @@ worker_fork(struct keeper *k, const struct msg_WORKER_FORK *m, const int *fds,
 	control_queue_send(z->queue, &w, fds, nfds);
 }
 
+static void
+socket_remove(const struct msg_SOCKET_REMOVE *m)
+{
+	char *path = xmemdupz(m->path.data, m->path.len);
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	    st.st_dev == m->dev && st.st_ino == m->ino)
+		unlink(path);
+	free(path);
+}
+
 /* Finds out what holds here, and says so. */
 static int
 keeper_start(struct keeper *k, const struct msg_KEEPER_START *m, char *why)
@@ -384,6 +396,11 @@ on_server_frame(struct keeper *k, const struct frame *f, const int *fds,
 	case FRAME_KEEPER_START: {
 		DECODE(KEEPER_START);
 		return keeper_start(k, &m, why);
+	}
+	case FRAME_SOCKET_REMOVE: {
+		DECODE(SOCKET_REMOVE);
+		socket_remove(&m);
+		return 0;
 	}
 	case FRAME_ZYGOTE_START: {
 		DECODE(ZYGOTE_START);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,6 +192,18 @@ keeper_start(struct keeper_proc *k, const char *without, uint64_t uid_base,
 	struct writer w;
 
 	msg_encode_KEEPER_START(&w, &m);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+void
+keeper_socket_remove(struct keeper_proc *k, const char *path,
+    const struct stat *st)
+{
+	struct msg_SOCKET_REMOVE m = { .path = slice_of(path),
+	    .dev = st->st_dev, .ino = st->st_ino };
+	struct writer w;
+
+	msg_encode_SOCKET_REMOVE(&w, &m);
 	control_queue_send(k->queue, &w, NULL, 0);
 }
 

@@ -5,6 +5,7 @@
 
 struct event_base;
 struct keeper_proc;
+struct stat;
 
 /* adderd's record of the keeper process, and the control link to it. */
 struct keeper_observer {
@@ -34,6 +35,8 @@ void		 keeper_proc_free(struct keeper_proc **);
  * its own.  Never fail: a dead keeper is told by gone(). */
 void		 keeper_start(struct keeper_proc *, const char *without,
 		    uint64_t uid_base, const char *scratch);
+void		 keeper_socket_remove(struct keeper_proc *, const char *path,
+		    const struct stat *);
 void		 keeper_zygote_start(struct keeper_proc *,
 		    const struct msg_ZYGOTE_START *);
 void		 keeper_zygote_stop(struct keeper_proc *, uint64_t generation);

@@ -43,6 +43,8 @@ struct listeners {
 	void			*arg;
 	int			 paused;
 	struct event		*ev_resume;	/* after an accept error */
+	void	(*remover)(const char *, const struct stat *, void *);
+	void	*remover_arg;
 };
 
 static void
@@ -275,7 +277,7 @@ listeners_free(struct listeners **lsp)
 		return;
 	*lsp = NULL;
 	/* First the file: from then on nobody finds a socket that is dead. */
-	unix_socket_close(&ls->unix_socket);
+	unix_socket_close(&ls->unix_socket, ls->remover, ls->remover_arg);
 	while ((l = TAILQ_FIRST(&ls->list)) != NULL) {
 		TAILQ_REMOVE(&ls->list, l, entry);
 		evconnlistener_free(l->ev);
@@ -283,6 +285,14 @@ listeners_free(struct listeners **lsp)
 	}
 	event_free(ls->ev_resume);
 	free(ls);
+}
+
+void
+listeners_set_remover(struct listeners *ls,
+    void (*remover)(const char *, const struct stat *, void *), void *arg)
+{
+	ls->remover = remover;
+	ls->remover_arg = arg;
 }
 
 unsigned

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "conf.h"
+#include "confine.h"
 #include "dispatcher.h"
 #include "json.h"
 #include "listener.h"
@@ -213,6 +214,30 @@ open_base(struct server *s)
 	return 0;
 }
 
+static void
+remove_socket(const char *path, const struct stat *st, void *arg)
+{
+	struct server *s = arg;
+
+	dispatcher_socket_remove(s->dispatcher, path, st);
+}
+
+/* The listeners are open and the keeper runs: nothing else needs rights. */
+static int
+confine(struct server *s, char **why)
+{
+	if (confine_server(s->conf, s->options->file, why) == 0) {
+		dispatcher_set_confined(s->dispatcher);
+		return 0;
+	}
+	if (strcmp(s->conf->sandbox_mode, "off") != 0)
+		return -1;
+	log_warnx("sandbox.mode is off: %s", *why);
+	free(*why);
+	*why = NULL;
+	return 0;
+}
+
 /* Everything that can fail, in the order in which it depends on another.
  * -1 with *why. */
 static int
@@ -240,6 +265,9 @@ start(struct server *s, char **why)
 		client_new(s, TRANSPORT_STDIO, in, out, "stdio client");
 	s->listeners = listeners_open(s->base, s->conf, on_accept, s, why);
 	if (s->listeners == NULL)
+		return -1;
+	listeners_set_remover(s->listeners, remove_socket, s);
+	if (confine(s, why) == -1)
 		return -1;
 	watch_ready(s);
 	return 0;

@@ -42,6 +42,7 @@ struct supervisor {
 	char			*packages;
 	char			*sandbox;	/* a line about the jail */
 	struct jail_report	 jail;
+	int			 confined;	/* adderd has no rights left */
 	void			(*fatal)(const char *why, void *arg);
 	void			*fatal_arg;
 };
@@ -260,6 +261,20 @@ supervisor_worker_born(struct supervisor *s, const char *why)
 }
 
 void
+supervisor_set_confined(struct supervisor *s)
+{
+	s->confined = 1;
+}
+
+void
+supervisor_socket_remove(struct supervisor *s, const char *path,
+    const struct stat *st)
+{
+	if (s->keeper != NULL)
+		keeper_socket_remove(s->keeper, path, st);
+}
+
+void
 supervisor_status(const struct supervisor *s, struct dispatcher_status *st)
 {
 	st->generation = s->serving;
@@ -436,5 +451,10 @@ on_gone(void *arg)
 	log_errorx("keeper ended with its guard, and all workers with it");
 	forget_processes(s);
 	keeper_proc_free(&s->keeper);
-	restart_later(s);
+	if (s->confined)
+		s->fatal("The guard of the keeper is gone, and adderd has no "
+		    "right to start another one; start adderd again.",
+		    s->fatal_arg);
+	else
+		restart_later(s);
 }

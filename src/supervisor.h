@@ -4,6 +4,7 @@
 #include "dispatcher.h"
 
 struct pool;
+struct stat;
 struct supervisor;
 
 /*
@@ -23,6 +24,11 @@ void		 supervisor_reload(struct supervisor *, struct conf *);
 /* A worker was made (why NULL) or could not be. */
 void		 supervisor_worker_born(struct supervisor *,
 		    const char *why);
+/* From now on adderd can start no process. */
+void		 supervisor_set_confined(struct supervisor *);
+/* Has the file of a socket removed by who still may. */
+void		 supervisor_socket_remove(struct supervisor *,
+		    const char *path, const struct stat *);
 /* Fills in what it knows: generation, ready, restarts, texts. */
 void		 supervisor_status(const struct supervisor *,
 		    struct dispatcher_status *);

@@ -133,7 +133,8 @@ same_file(const struct stat *a, const struct stat *b)
 }
 
 void
-unix_socket_close(struct unix_socket **up)
+unix_socket_close(struct unix_socket **up,
+    void (*remover)(const char *, const struct stat *, void *), void *arg)
 {
 	struct unix_socket *u = *up;
 	struct stat st;
@@ -141,8 +142,9 @@ unix_socket_close(struct unix_socket **up)
 	if (u == NULL)
 		return;
 	*up = NULL;
-	if (lstat(u->path, &st) == 0 && same_file(&st, &u->st))
-		unlink(u->path);
+	if (lstat(u->path, &st) == 0 && same_file(&st, &u->st) &&
+	    unlink(u->path) == -1 && remover != NULL)
+		remover(u->path, &st, arg);
 	free(u->path);
 	free(u);
 }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+struct stat;
 struct unix_socket;
 
 /*
@@ -13,7 +14,10 @@ struct unix_socket;
  */
 struct unix_socket *unix_socket_open(const char *path, mode_t,
 		    const char *group, int *fd, char **why);
-/* Removes the file unless another one has taken its place. */
-void		 unix_socket_close(struct unix_socket **);
+/* Removes the file unless another one has taken its place; by way of remove
+ * where we may not do it ourselves. */
+void		 unix_socket_close(struct unix_socket **,
+		    void (*remove)(const char *, const struct stat *, void *),
+		    void *arg);
 
 #endif

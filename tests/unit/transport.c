@@ -506,15 +506,15 @@ test_unix_socket(void **state)
 		/* Until the clock that files are stamped by has moved. */
 		if (second != NULL)
 			close(fd);
-		unix_socket_close(&second);
+		unix_socket_close(&second, NULL, NULL);
 		second = unix_socket_open(path, 0600, "", &fd, &why);
 		if (second == NULL)
 			fail_msg("%s", why);
 		assert_int_equal(lstat(path, &st2), 0);
 	} while (st2.st_mtim.tv_nsec == st.st_mtim.tv_nsec);
-	unix_socket_close(&u);
+	unix_socket_close(&u, NULL, NULL);
 	assert_int_equal(lstat(path, &st), 0);
-	unix_socket_close(&second);
+	unix_socket_close(&second, NULL, NULL);
 	assert_null(second);
 	assert_int_equal(lstat(path, &st), -1);
 	close(fd);

@@ -1,0 +1,95 @@
+#include "config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "conf.h"
+#include "confine.h"
+#include "confine_filter.h"
+#include "landlock.h"
+#include "log.h"
+#include "mem.h"
+
+static int
+become_user(const char *name, char **why)
+{
+	struct passwd *pw;
+
+	if (geteuid() != 0 || name[0] == '\0')
+		return 0;
+	pw = getpwnam(name);
+	if (pw == NULL) {
+		xasprintf(why, "user is %s, but there is no such user; name "
+		    "one that has nothing else to do.", name);
+		return -1;
+	}
+	if (ids_become(pw->pw_uid, pw->pw_gid) == 0)
+		return 0;
+	xasprintf(why, "adderd cannot become user %s: %s.", name,
+	    strerror(errno));
+	return -1;
+}
+
+/* Only what a reload reads may still be opened. */
+static int
+restrict_files(const char *conf_file)
+{
+	struct landlock_path path = { conf_file, LANDLOCK_READ };
+	int ruleset, rv;
+
+	if (landlock_abi() == 0)
+		return 0;	/* the report on the jail says so */
+	ruleset = landlock_ruleset(&path, conf_file != NULL);
+	if (ruleset == -1)
+		return -1;
+	rv = landlock_restrict(ruleset);
+	close(ruleset);
+	return rv;
+}
+
+/* A file that is replaced by an edit is another file: its directory. */
+static char *
+directory_of(const char *file)
+{
+	char *path, *slash;
+
+	if (file == NULL)
+		return NULL;
+	path = realpath(file, NULL);
+	if (path != NULL && (slash = strrchr(path, '/')) != NULL)
+		slash[slash == path] = '\0';
+	return path;
+}
+
+int
+confine_server(const struct conf *conf, const char *conf_file, char **why)
+{
+	char *directory = directory_of(conf_file);
+	const char *step = NULL;
+
+	/* While it still may. */
+	if (caps_drop_bounding(0) == -1)
+		step = "bounding";
+	else if (become_user(conf->user, why) == -1) {
+		free(directory);
+		return -1;
+	} else if (caps_set(0) == -1)
+		step = "capabilities";
+	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		step = "no_new_privs";
+	else if (restrict_files(directory) == -1)
+		step = "landlock";
+	else if (confine_filter_load() == -1)
+		step = "seccomp";
+	free(directory);
+	if (step == NULL)
+		return 0;
+	xasprintf(why, "adderd cannot give up its rights (%s): %s.", step,
+	    strerror(errno));
+	return -1;
+}

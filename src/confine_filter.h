@@ -1,0 +1,8 @@
+#ifndef ADDER_CONFINE_FILTER_H
+#define ADDER_CONFINE_FILTER_H
+
+/* Loads the server's own system call filter: what a libevent daemon with open
+ * sockets needs, and EPERM for the rest.  -1 with errno. */
+int	confine_filter_load(void);
+
+#endif
