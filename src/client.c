@@ -18,13 +18,13 @@
  * A client joins a transport to a session.
  *
  * When it ends its side, what it asked for is still answered.  A host that
- * closes our stdin wants us gone, though, and kills us after two seconds;
- * so on stdio the calls that are open get DRAIN_US from then on, or from the
+ * closes our stdin wants us gone, though, and kills us after two seconds.  So
+ * on stdio the calls that are open get DRAIN_US from then on, or from the
  * moment that Python is ready, which may be later for a program that was
  * piped in: printf ... | adderd --stdio.
  */
-#define DRAIN_US	800000
-#define DRAIN_START_US	15000000
+#define DRAIN_US	500000
+#define DRAIN_START_US	60000000
 #define DRAIN_LOOK_US	20000
 
 struct client {

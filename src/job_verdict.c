@@ -90,8 +90,8 @@ reason_timeout(const struct job *job)
 {
 	char limit[32], most[32];
 
-	duration_format(job->spec.limits.timeout_ms, limit, sizeof limit);
-	duration_format(job->conf->limits_timeout_max, most, sizeof most);
+	duration_text(job->spec.limits.timeout_ms, limit, sizeof limit);
+	duration_text(job->conf->limits_timeout_max, most, sizeof most);
 	return say("The program was stopped at its time limit of %s; make it "
 	    "do less, or ask for a longer timeout (at most %s).", limit,
 	    most);
@@ -102,7 +102,7 @@ reason_cpu(const struct job *job)
 {
 	char limit[32];
 
-	duration_format(job->spec.limits.cpu_ms, limit, sizeof limit);
+	duration_text(job->spec.limits.cpu_ms, limit, sizeof limit);
 	return say("The program was stopped after %s of CPU time, its limit; "
 	    "make it do less.", limit);
 }
@@ -112,7 +112,7 @@ reason_memory(const struct job *job)
 {
 	char limit[32];
 
-	size_format(job->spec.limits.memory, limit, sizeof limit);
+	size_text(job->spec.limits.memory, limit, sizeof limit);
 	return say("The program needed more memory than its limit of %s "
 	    "(peak %llu KiB resident); work on smaller pieces of data.",
 	    limit, (unsigned long long)job->result.peak_kib);
@@ -123,7 +123,7 @@ reason_output(const struct job *job)
 {
 	char limit[32];
 
-	size_format(job->conf->limits_output_kill, limit, sizeof limit);
+	size_text(job->conf->limits_output_kill, limit, sizeof limit);
 	return say("The program was stopped because it had written %llu bytes "
 	    "of output, more than the limit of %s; print less.",
 	    (unsigned long long)(job->capture[JOB_STDOUT].total +
@@ -200,7 +200,7 @@ reason_busy(const struct job *job)
 		    "because %llu programs wait already, the most that may; "
 		    "try again in a few seconds.",
 		    (unsigned long long)job->conf->queue_max);
-	duration_format(job->conf->queue_timeout, wait, sizeof wait);
+	duration_text(job->conf->queue_timeout, wait, sizeof wait);
 	return say("The server is busy: the program was not run, because no "
 	    "worker was free for %s, the longest that it may wait; try again "
 	    "in a few seconds.", wait);

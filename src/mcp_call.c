@@ -17,9 +17,8 @@
 #include "result.h"
 #include "tool.h"
 
-/* How often, and how long, a tool that waits is tried again. */
+/* How often a tool that waits is tried again. */
 #define AGAIN_US	50000
-#define GIVE_UP_US	30000000
 
 static void	on_started(struct job *, void *);
 static void	on_output(struct job *, enum job_stream, const char *, size_t,
@@ -157,7 +156,9 @@ call_wait(struct call *c, const struct tool *tool, json_t *args)
 
 	c->tool = tool;
 	c->args = json_incref(args);
-	c->give_up_us = clock_us() + GIVE_UP_US;
+	/* As long as a job may wait for a worker. */
+	c->give_up_us = clock_us() +
+	    c->session->mcp->conf->queue_timeout * 1000;
 	c->ev_again = event_new(c->session->mcp->base, -1, EV_PERSIST,
 	    on_again, c);
 	event_add(c->ev_again, &interval);
