@@ -1,7 +1,8 @@
 #include "config.h"
 
+#include <sys/resource.h>
+
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -238,6 +239,25 @@ confine(struct server *s, char **why)
 	return 0;
 }
 
+/* Clients, and a socket and two pipes a worker, should never lack one. */
+static void
+raise_descriptor_limit(const struct conf *conf)
+{
+	rlim_t want = conf->clients_max + 4 * (conf->pool_max +
+	    conf->pool_warm) + 128;
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1 || rl.rlim_cur >= want)
+		return;
+	rl.rlim_cur = want < rl.rlim_max ? want : rl.rlim_max;
+	if (rl.rlim_cur < want)
+		log_warnx("%llu descriptors may be open, but clients.max and "
+		    "pool.max may need %llu",
+		    (unsigned long long)rl.rlim_cur,
+		    (unsigned long long)want);
+	setrlimit(RLIMIT_NOFILE, &rl);
+}
+
 /* Everything that can fail, in the order in which it depends on another.
  * -1 with *why. */
 static int
@@ -250,6 +270,7 @@ start(struct server *s, char **why)
 		    strerror(errno));
 		return -1;
 	}
+	raise_descriptor_limit(s->conf);
 	/* Before any process is started that could write there. */
 	if (s->options->stdio && stdio_fds_take(&in, &out) == -1) {
 		xasprintf(why, "cannot take over standard input and output: "

@@ -85,7 +85,7 @@ def test_adderctl_timeout_and_input(addresses, tmp_path):
     result = run(ADDERCTL, "-s", addresses[0], "run", "-i", "-t", "1",
                  str(program), stdin="hello\n")
     assert (result.returncode, result.stdout) == (124, "hello\n")
-    assert "limit of 1s" in result.stderr
+    assert "limit of 1 s" in result.stderr
 
 
 def test_adderctl_saves_a_file(addresses, tmp_path):
