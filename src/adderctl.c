@@ -21,6 +21,8 @@ static const struct command {
 	const char	*synopsis;
 	int		(*run)(const char *sock, int argc, char **argv);
 } commands[] = {
+	{ "doctor", "doctor [--json] [--own [-- adderd-option ...]]",
+	    ctl_doctor },
 	{ "run", "run [-i] [-o dir] [-t seconds] file | -", ctl_run },
 	{ "status", "status [--json]", ctl_status },
 };

@@ -77,6 +77,8 @@ X(sandbox_mode, STR, "sandbox.mode", "require", 0, 0, RESTART,		\
   "require: serve only behind a jail that is at least sandbox.minimum.  off: serve behind whatever holds, and say so at every start.") \
 X(sandbox_minimum, STR, "sandbox.minimum", "medium", 0, 0, RESTART,	\
   "Weakest jail that is served behind: weak, medium, strong or strong+.") \
+X(sandbox_selftest, BOOL, "sandbox.selftest", "on", 0, 0, RESTART,	\
+  "Whether adderd tries at every start to break out of its own jail, and serves nothing if it can.") \
 X(sandbox_processes, STR, "sandbox.processes", "auto", 0, 0, RELOAD,	\
   "auto: a job may start processes where the jail holds them.  deny: threads only.") \
 X(sandbox_uid_base, UINT, "sandbox.uid_base", "60000", 1000, 4000000000, RESTART, \

@@ -16,6 +16,7 @@
 
 /* One command; argv[0] is its name.  Returns the exit status. */
 int	ctl_run(const char *sock, int argc, char **argv);
+int	ctl_doctor(const char *sock, int argc, char **argv);
 int	ctl_status(const char *sock, int argc, char **argv);
 
 /* --- ctl_client.c: an MCP session over the Unix socket, blocking */
@@ -25,6 +26,8 @@ struct ctl_client;
 /* Connects and initializes; ends the program with one sentence and an exit
  * status of the list above if that fails. */
 struct ctl_client *ctl_client_open(const char *sock);
+/* The same over the standard streams of a program that it starts. */
+struct ctl_client *ctl_client_spawn(char *const argv[]);
 void		 ctl_client_close(struct ctl_client **);
 /*
  * Sends a request, takes over params, passes over notifications and returns

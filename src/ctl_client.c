@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct ctl_client {
 	int		 fd;
 	FILE		*in;		/* reads from fd and owns it */
 	json_int_t	 last_id;
+	pid_t		 child;		/* 0 for none */
 };
 
 static int
@@ -111,13 +113,13 @@ ctl_client_call(struct ctl_client *c, const char *method, json_t *params)
 	return result;
 }
 
-struct ctl_client *
-ctl_client_open(const char *sock)
+static struct ctl_client *
+begin(const char *name, int fd)
 {
 	struct ctl_client *c = xcalloc(1, sizeof *c);
 
-	c->sock = sock;
-	c->fd = connect_unix(sock);
+	c->sock = name;
+	c->fd = fd;
 	c->in = fdopen(c->fd, "r");
 	if (c->in == NULL)
 		ctl_die(CTL_EXIT_UNAVAILABLE, "out of memory: opening a "
@@ -131,6 +133,37 @@ ctl_client_open(const char *sock)
 	return c;
 }
 
+struct ctl_client *
+ctl_client_open(const char *sock)
+{
+	return begin(sock, connect_unix(sock));
+}
+
+struct ctl_client *
+ctl_client_spawn(char *const argv[])
+{
+	struct ctl_client *c;
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1 ||
+	    (pid = fork()) == -1)
+		ctl_die(CTL_EXIT_UNAVAILABLE, "cannot start %s: %s", argv[0],
+		    strerror(errno));
+	if (pid == 0) {
+		if (dup2(pair[1], STDIN_FILENO) != -1 &&
+		    dup2(pair[1], STDOUT_FILENO) != -1)
+			execv(argv[0], argv);
+		fprintf(stderr, "adderctl: cannot start %s: %s\n", argv[0],
+		    strerror(errno));
+		_exit(CTL_EXIT_UNAVAILABLE);
+	}
+	close(pair[1]);
+	c = begin(argv[0], pair[0]);
+	c->child = pid;
+	return c;
+}
+
 void
 ctl_client_close(struct ctl_client **cp)
 {
@@ -140,5 +173,7 @@ ctl_client_close(struct ctl_client **cp)
 		return;
 	*cp = NULL;
 	fclose(c->in);
+	if (c->child != 0)
+		waitpid(c->child, NULL, 0);
 	free(c);
 }

@@ -40,6 +40,7 @@ struct dispatcher {
 	struct event		*ev_refused;
 	struct event		*ev_dispatch;
 	struct event		*ev_queue;	/* queue.timeout */
+	const void		*only;		/* principal, NULL for all */
 	uint64_t		 calls[VERDICT_COUNT];
 };
 
@@ -94,6 +95,19 @@ dispatcher_on_fatal(struct dispatcher *d, void (*call)(const char *, void *),
     void *arg)
 {
 	supervisor_on_fatal(d->supervisor, call, arg);
+}
+
+const char *
+dispatcher_scratch(const struct dispatcher *d)
+{
+	return supervisor_scratch(d->supervisor);
+}
+
+void
+dispatcher_hold(struct dispatcher *d, const void *principal)
+{
+	d->only = principal;
+	event_active(d->ev_dispatch, 0, 0);
 }
 
 void
@@ -273,6 +287,19 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	return job;
 }
 
+static struct turn *
+next_turn(struct dispatcher *d)
+{
+	struct turn *turn;
+
+	if (d->only == NULL)
+		return TAILQ_FIRST(&d->turns);
+	TAILQ_FOREACH(turn, &d->turns, entry)
+		if (turn->principal == d->only)
+			return turn;
+	return NULL;
+}
+
 /* Gives waiting jobs to workers, one a principal in turn. */
 static void
 dispatch(evutil_socket_t fd, short what, void *arg)
@@ -281,7 +308,7 @@ dispatch(evutil_socket_t fd, short what, void *arg)
 	struct turn *turn;
 	struct job *job;
 
-	while ((turn = TAILQ_FIRST(&d->turns)) != NULL) {
+	while ((turn = next_turn(d)) != NULL) {
 		job = TAILQ_FIRST(&turn->jobs);
 		TAILQ_REMOVE(&turn->jobs, job, entry);
 		TAILQ_INSERT_TAIL(&d->running, job, entry);

@@ -8,6 +8,7 @@
 struct conf;
 struct dispatcher;
 struct event_base;
+struct jail_report;
 struct stat;
 
 /* What adderctl status and the log report. */
@@ -25,6 +26,7 @@ struct dispatcher_status {
 	const char	*python;	/* version, "" until known */
 	const char	*packages;	/* "name version\n" lines */
 	const char	*sandbox;	/* what the jail can do here */
+	const struct jail_report *jail;
 };
 
 /* Starts keeper and zygote; the first job waits for them.  The conf is
@@ -36,6 +38,10 @@ struct dispatcher *dispatcher_new(struct event_base *, struct conf *,
  * sentence. */
 void		 dispatcher_on_fatal(struct dispatcher *,
 		    void (*call)(const char *why, void *), void *arg);
+/* The private directory below scratch.dir. */
+const char	*dispatcher_scratch(const struct dispatcher *);
+/* Dispatches only the jobs of one principal until it is called with NULL. */
+void		 dispatcher_hold(struct dispatcher *, const void *principal);
 /* From now on adderd can start no process itself. */
 void		 dispatcher_set_confined(struct dispatcher *);
 /* Has the file of a socket removed by the keeper, which still may. */

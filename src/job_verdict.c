@@ -11,11 +11,24 @@
 #include "mem.h"
 #include "units.h"
 
+/* How Python says that a limit was met. */
+static const struct {
+	const char	*type;
+	const char	*message;	/* how it begins */
+	enum verdict	 verdict;
+} by_message[] = {
+	{ "OSError", "[Errno 28]", VERDICT_FILES },		/* ENOSPC */
+	{ "OSError", "[Errno 27]", VERDICT_FILES },		/* EFBIG */
+	{ "OSError", "[Errno 122]", VERDICT_FILES },		/* EDQUOT */
+	{ "RuntimeError", "can't start new thread", VERDICT_PIDS },
+	{ "BlockingIOError", "[Errno 11]", VERDICT_PIDS },	/* fork(2) */
+};
+
 static enum verdict
 judge_exception(const struct job *job)
 {
 	const struct job_result *r = &job->result;
-	size_t len = strlen(r->exc_type), tail = strlen("MemoryError");
+	size_t len = strlen(r->exc_type), tail = strlen("MemoryError"), i;
 
 	/* numpy raises one of its own. */
 	if (len >= tail && strcmp(r->exc_type + len - tail, "MemoryError") ==
@@ -23,6 +36,11 @@ judge_exception(const struct job *job)
 		return VERDICT_MEMORY;
 	if (r->denied != NULL && strcmp(r->exc_type, "PermissionError") == 0)
 		return VERDICT_DENIED;
+	for (i = 0; i < sizeof by_message / sizeof by_message[0]; i++)
+		if (strcmp(r->exc_type, by_message[i].type) == 0 &&
+		    strncmp(r->exc_message, by_message[i].message,
+		    strlen(by_message[i].message)) == 0)
+			return by_message[i].verdict;
 	return VERDICT_EXCEPTION;
 }
 
@@ -158,6 +176,25 @@ reason_signal(const struct job *job)
 }
 
 static char *
+reason_files(const struct job *job)
+{
+	char limit[32];
+
+	size_format(job->spec.limits.scratch, limit, sizeof limit);
+	return say("The program ran out of room for files: it may hold %s in "
+	    "at most %llu files; write less, or delete what is not needed "
+	    "any more.", limit, (unsigned long long)job->spec.limits.files);
+}
+
+static char *
+reason_pids(const struct job *job)
+{
+	return say("The program could start no further thread or process: it "
+	    "may have %llu of them, and memory for their stacks; start "
+	    "fewer.", (unsigned long long)job->spec.limits.pids);
+}
+
+static char *
 reason_denied(const struct job *job)
 {
 	const char *call = job->result.denied;
@@ -183,6 +220,10 @@ reason_exception(const struct job *job)
 {
 	const struct job_result *r = &job->result;
 
+	if (strncmp(r->exc_message, "[Errno 24]", 10) == 0)
+		return say("The program opened more descriptors than the %llu "
+		    "that it may have at once; close what is not needed any "
+		    "more.", (unsigned long long)job->spec.limits.fds);
 	if (r->exc_line == 0)
 		return say("The program ended with an uncaught %s.",
 		    r->exc_type);
@@ -228,6 +269,10 @@ job_reason(const struct job *job, enum verdict verdict)
 		return reason_signal(job);
 	case VERDICT_BUSY:
 		return reason_busy(job);
+	case VERDICT_FILES:
+		return reason_files(job);
+	case VERDICT_PIDS:
+		return reason_pids(job);
 	case VERDICT_DENIED:
 		return reason_denied(job);
 	case VERDICT_LOST:

@@ -37,7 +37,8 @@ static const struct method {
 	    ERA_LEGACY | ERA_MODERN },
 	{ "completion/complete", mcp_complete,	ERA_LEGACY | ERA_MODERN },
 	{ "adder/status",	mcp_status_method,
-	    ERA_LEGACY | ERA_MODERN }
+	    ERA_LEGACY | ERA_MODERN },
+	{ "adder/doctor",	mcp_doctor,	ERA_LEGACY | ERA_MODERN }
 };
 
 json_t *

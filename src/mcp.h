@@ -15,6 +15,7 @@ struct conf;
 struct dispatcher;
 struct event_base;
 struct mcp;
+struct selftest;
 struct session;
 
 struct mcp_carrier {
@@ -32,6 +33,8 @@ struct mcp	*mcp_new(struct event_base *, struct conf *,
 /* After all its sessions. */
 void		 mcp_free(struct mcp **);
 void		 mcp_set_conf(struct mcp *, struct conf *);
+/* For adder/doctor; NULL where there is none. */
+void		 mcp_set_selftest(struct mcp *, const struct selftest *);
 /* The answer to adder/status; the caller's. */
 json_t		*mcp_status(const struct mcp *);
 

@@ -30,6 +30,7 @@ struct mcp {
 	struct event_base	*base;
 	struct conf		*conf;
 	struct dispatcher	*dispatcher;
+	const struct selftest	*selftest;
 	unsigned		 nsessions;
 };
 
@@ -116,6 +117,7 @@ json_t	*mcp_prompts_list(struct request *);
 json_t	*mcp_prompts_get(struct request *);
 json_t	*mcp_complete(struct request *);
 json_t	*mcp_status_method(struct request *);		/* mcp_status.c */
+json_t	*mcp_doctor(struct request *);			/* mcp_doctor.c */
 json_t	*mcp_tools_call(struct request *);		/* mcp_call.c */
 
 /* --- mcp_call.c: calls in flight */

@@ -31,6 +31,12 @@ mcp_free(struct mcp **mp)
 }
 
 void
+mcp_set_selftest(struct mcp *m, const struct selftest *t)
+{
+	m->selftest = t;
+}
+
+void
 mcp_set_conf(struct mcp *m, struct conf *conf)
 {
 	struct conf *old = m->conf;

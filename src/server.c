@@ -21,6 +21,7 @@
 #include "log.h"
 #include "mcp.h"
 #include "mem.h"
+#include "selftest.h"
 #include "server_private.h"
 #include "stdio_fds.h"
 
@@ -216,6 +217,29 @@ open_base(struct server *s)
 }
 
 static void
+on_broken(const char *why, void *arg)
+{
+	struct server *s = arg;
+
+	if (strcmp(s->conf->sandbox_mode, "off") == 0)
+		log_warnx("sandbox.mode is off: %s", why);
+	else
+		on_fatal(why, s);
+}
+
+static int
+start_selftest(struct server *s, char **why)
+{
+	if (!s->conf->sandbox_selftest)
+		return 0;
+	s->selftest = selftest_new(s->dispatcher, s->conf, why);
+	if (s->selftest == NULL)
+		return -1;
+	selftest_run(s->selftest, on_broken, s);
+	return 0;
+}
+
+static void
 remove_socket(const char *path, const struct stat *st, void *arg)
 {
 	struct server *s = arg;
@@ -281,7 +305,10 @@ start(struct server *s, char **why)
 	if (s->dispatcher == NULL)
 		return -1;
 	dispatcher_on_fatal(s->dispatcher, on_fatal, s);
+	if (start_selftest(s, why) == -1)
+		return -1;
 	s->mcp = mcp_new(s->base, s->conf, s->dispatcher);
+	mcp_set_selftest(s->mcp, s->selftest);
 	if (s->options->stdio)
 		client_new(s, TRANSPORT_STDIO, in, out, "stdio client");
 	s->listeners = listeners_open(s->base, s->conf, on_accept, s, why);
@@ -302,6 +329,7 @@ end(struct server *s)
 	listeners_free(&s->listeners);
 	clients_free(s);
 	mcp_free(&s->mcp);
+	selftest_free(&s->selftest);
 	dispatcher_free(&s->dispatcher);
 	for (i = 0; i < SERVER_SIGNALS; i++)
 		if (s->ev_signals[i] != NULL)

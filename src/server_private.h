@@ -20,6 +20,7 @@ struct server {
 	struct conf		*conf;
 	struct dispatcher	*dispatcher;
 	struct mcp		*mcp;
+	struct selftest		*selftest;	/* NULL where it is off */
 	struct listeners	*listeners;
 	TAILQ_HEAD(, client)	 clients;
 	unsigned		 nclients;

@@ -260,6 +260,12 @@ supervisor_worker_born(struct supervisor *s, const char *why)
 	pool_set_source(s->pool, s->keeper, 0);
 }
 
+const char *
+supervisor_scratch(const struct supervisor *s)
+{
+	return s->scratch;
+}
+
 void
 supervisor_set_confined(struct supervisor *s)
 {
@@ -284,6 +290,7 @@ supervisor_status(const struct supervisor *s, struct dispatcher_status *st)
 	st->python = s->python;
 	st->packages = s->packages;
 	st->sandbox = s->sandbox;
+	st->jail = &s->jail;
 }
 
 /* Fails closed: below the minimum nothing is served. */

@@ -24,6 +24,8 @@ void		 supervisor_reload(struct supervisor *, struct conf *);
 /* A worker was made (why NULL) or could not be. */
 void		 supervisor_worker_born(struct supervisor *,
 		    const char *why);
+/* The private directory below scratch.dir. */
+const char	*supervisor_scratch(const struct supervisor *);
 /* From now on adderd can start no process. */
 void		 supervisor_set_confined(struct supervisor *);
 /* Has the file of a socket removed by who still may. */

@@ -48,8 +48,8 @@ awk '
 	/^[ \t]*#[ \t]*include[ \t]*"/ {
 		split($0, part, "\"")
 		need = stem(part[2])
-		# config.h and glue_data.h are made by the build.
-		if (need == "config" || need == "glue_data" || need == me)
+		# Made by the build.
+		if (need == "config" || need ~ /^(glue_data|selftest_code)$/ || need == me)
 			next
 		if (part[2] ~ /\// || !(need in home))
 			bad("includes \"" part[2] "\", which is no header" \

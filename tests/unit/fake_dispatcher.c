@@ -9,6 +9,7 @@
 #include "dispatcher.h"
 #include "fake_dispatcher.h"
 #include "mem.h"
+#include "probe.h"
 
 struct job {
 	TAILQ_ENTRY(job)	 entry;
@@ -158,6 +159,8 @@ dispatcher_pause(struct dispatcher *d, struct job *j, int on)
 	j->paused = on;
 }
 
+static const struct jail_report no_jail;
+
 void
 dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 {
@@ -170,6 +173,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	st->packages = d->ready ? "numpy 2.4.0\nNumExpr 1.0\nscipy 1.17\n" :
 	    "";
 	st->sandbox = "none";
+	st->jail = &no_jail;
 }
 
 unsigned
@@ -199,4 +203,16 @@ void
 fake_set_ready(struct dispatcher *d, int ready)
 {
 	d->ready = ready;
+}
+
+/* No self-test runs here, but mcp links what shows one. */
+const char *
+dispatcher_scratch(const struct dispatcher *d)
+{
+	return "/nonexistent";
+}
+
+void
+dispatcher_hold(struct dispatcher *d, const void *principal)
+{
 }
