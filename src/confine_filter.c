@@ -40,8 +40,10 @@ X(rt_sigaction) X(rt_sigprocmask) X(rt_sigreturn) X(rt_sigpending)	\
 X(sigaltstack) X(tgkill) X(wait4) X(waitid) X(exit) X(exit_group)	\
 X(restart_syscall)
 
+#ifndef __SANITIZE_ADDRESS__
 #define NAME(name)	#name,
 static const char *const calls[] = { SERVER_CALLS(NAME) NULL };
+#endif
 
 int
 confine_filter_load(void)
