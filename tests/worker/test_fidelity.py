@@ -164,7 +164,7 @@ import io, re
 out = io.StringIO()
 r = unittest.TextTestRunner(stream=out).run(
     unittest.defaultTestLoader.loadTestsFromName("__main__"))
-print(r, re.sub("[0-9.]+s", "TIME", out.getvalue()))
+print(r, re.sub("in [0-9.]+s", "in TIME", out.getvalue()))
 """)
 case("import main", """
 import __main__, sys
