@@ -61,10 +61,12 @@ step_session(const struct sandbox *s)
 	return setsid() == -1 ? -1 : 0;
 }
 
+/* What programs expect of file modes; the scratch directory itself, made
+ * for its owner alone, keeps others out. */
 static int
 step_umask(const struct sandbox *s)
 {
-	umask(077);
+	umask(022);
 	return 0;
 }
 

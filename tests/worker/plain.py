@@ -31,7 +31,7 @@ def run_plain(code, stdin=b""):
         p = subprocess.run(
             [PYTHON, "main.py"], cwd=d, env=environment(d), input=stdin,
             capture_output=True, timeout=60,
-            preexec_fn=lambda: (os.umask(0o77), signal.signal(
+            preexec_fn=lambda: (os.umask(0o22), signal.signal(
                 signal.SIGINT, signal.SIG_DFL)))
         return clean(p.stdout, d), clean(p.stderr, d), p.returncode
 

@@ -362,6 +362,9 @@ class Zygote:
         (one,) = take_frames(bytearray(data))
         return one, list(fds)
 
+    def _eof(self):
+        return self.control.recv(1) == b""
+
     def fork(self, limits=None, park=True):
         self.last += 1
         w = Worker(self.last, self.scratch, limits or LIMITS)

@@ -102,6 +102,21 @@ f()
 f()
 """)
 
+case("state of the libraries", """
+import decimal, locale, logging, random, socket, tempfile, warnings
+import numpy as np, pandas as pd, matplotlib, matplotlib.pyplot as plt
+import sympy, scipy.stats, scipy.optimize, scipy.signal, scipy.interpolate
+print(sorted((k, repr(v)) for k, v in matplotlib.rcParams.items()))
+print(np.get_printoptions(), np.geterr(), np.random.get_state()[0])
+print(pd.describe_option(_print_desc=False))
+print(sympy.Dummy("x"), sympy.symbols("x").assumptions0, sympy.init_printing)
+print(decimal.getcontext(), logging.root, logging.root.handlers)
+print(socket.getdefaulttimeout(), plt.get_fignums(), plt.isinteractive())
+print(tempfile.tempdir, sorted(map(repr, warnings.filters)))
+print(matplotlib.get_backend(), matplotlib.units.registry.keys())
+print([n for n in vars(np) if "warningregistry" in n])
+""")
+
 # --- what looks into __main__
 
 case("getsource", """

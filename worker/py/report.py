@@ -22,8 +22,13 @@ _library = tuple({p.rstrip("/") + "/" for p in (
     {"<frozen ", "<adder ", "<__array_function__"})
 
 
+# Compiled Cython code puts frames of its sources into tracebacks.
+_cython = (".pyx", ".pxd", ".pxi")
+
+
 def _is_user(tb):
-    return not tb.tb_frame.f_code.co_filename.startswith(_library)
+    name = tb.tb_frame.f_code.co_filename
+    return not name.startswith(_library) and not name.endswith(_cython)
 
 
 def _entries(tb):
