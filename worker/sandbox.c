@@ -39,8 +39,10 @@ step_fds(const struct sandbox *s)
 static int
 step_close(const struct sandbox *s)
 {
-	if (syscall(SYS_close_range, ZYGOTE_FD_RULESET + 1, ZYGOTE_FD_LOG - 1,
-	    0) == -1)
+	/* The ruleset, where there is one, is closed once it is in force. */
+	int first = s->jail->ruleset == -1 ? WORKER_FD_JOB : ZYGOTE_FD_RULESET;
+
+	if (syscall(SYS_close_range, first + 1, ZYGOTE_FD_LOG - 1, 0) == -1)
 		return -1;
 	return syscall(SYS_close_range, ZYGOTE_FD_LOG + 1, ~0U, 0);
 }
