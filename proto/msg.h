@@ -29,6 +29,7 @@
 	F(BIN, layers)		/* of the jail, comma separated */	\
 	F(U64, uid_base)	/* first user id of workers */		\
 	F(BOOL, processes)	/* jobs may start processes */		\
+	F(BOOL, compact)	/* join its mappings before it forks */	\
 	F(BOOL, debug)
 #define MSG_ZYGOTE_STOP(F)						\
 	F(U64, generation)

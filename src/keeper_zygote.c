@@ -54,6 +54,8 @@ make_args(char **argv, const struct msg_ZYGOTE_START *m, const char *scratch)
 	xasprintf(&argv[n++], "%" PRIu64, m->uid_base);
 	if (m->processes)
 		argv[n++] = xstrdup("--processes");
+	if (m->compact)
+		argv[n++] = xstrdup("--compact");
 	if (m->debug)
 		argv[n++] = xstrdup("--debug");
 	argv[n] = NULL;

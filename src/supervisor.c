@@ -92,6 +92,7 @@ start_zygote(struct supervisor *s)
 		.warm_file = slice_of(s->conf->zygote_warm_file),
 		.uid_base = s->conf->sandbox_uid_base,
 		.processes = may_start_processes(s),
+		.compact = s->conf->zygote_compact,
 		.debug = log_get_level() == LOG_LEVEL_DEBUG
 	};
 

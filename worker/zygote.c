@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "compact.h"
 #include "fdpass.h"
 #include "fdutil.h"
 #include "interp.h"
@@ -223,6 +224,23 @@ enter_jail(char **why)
 	    opt->scratch, why);
 }
 
+static void
+compact_memory(void)
+{
+	struct compact_result r;
+	const char *step;
+
+	if (!opt->compact)
+		return;
+	if (compact(&r, &step) == -1)
+		log_warn("memory is not compacted, so that forks are slower "
+		    "(zygote.compact): %s", step);
+	else
+		log_info("memory compacted: %zu mappings before, %zu after, "
+		    "%zu MiB", r.mappings_before, r.mappings_after,
+		    r.bytes >> 20);
+}
+
 static int
 fail(char *why)
 {
@@ -252,6 +270,7 @@ zygote_run(const struct zygote_options *o)
 		return fail(interp_take_error());
 	if (preload_verify(&why) == -1)
 		return fail(why);
+	compact_memory();
 	if (enter_jail(&why) == -1)
 		return fail(why);
 	if (send_ready((clock_us() - start) / 1000) == -1)

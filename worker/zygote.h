@@ -15,6 +15,7 @@ struct zygote_options {
 	jail_set	 layers;
 	unsigned	 uid_base;
 	int		 processes;
+	int		 compact;
 };
 
 /*

@@ -34,6 +34,7 @@ static const struct option options[] = {
 	{ "layers",	required_argument, NULL, 'l' },
 	{ "uid-base",	required_argument, NULL, 'u' },
 	{ "processes",	no_argument,	   NULL, 'P' },
+	{ "compact",	no_argument,	   NULL, 'c' },
 	{ "debug",	no_argument,	   NULL, 'd' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -45,7 +46,8 @@ usage(void)
 {
 	fprintf(stderr, "usage: adder-zygote --generation N --scratch DIR\n"
 	    "    [--python-env DIR] [--modules a,b,c] [--warm-file FILE]\n"
-	    "    [--layers a,b,c] [--uid-base N] [--processes] [--debug]\n"
+	    "    [--layers a,b,c] [--uid-base N] [--processes] [--compact]\n"
+	    "    [--debug]\n"
 	    "adderd starts this program, with its control socket as "
 	    "descriptor %d.\n", ZYGOTE_FD_CONTROL);
 	exit(2);
@@ -85,6 +87,9 @@ parse_options(int argc, char **argv, struct zygote_options *o)
 			break;
 		case 'P':
 			o->processes = 1;
+			break;
+		case 'c':
+			o->compact = 1;
 			break;
 		case 'd':
 			debug = 1;
