@@ -320,7 +320,10 @@ on_done(struct worker_proc *w, const struct msg_DONE *m)
 	uint64_t cpu = clock_process_cpu_us(w->pid);
 
 	job_done(job, m);
-	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us : 0;
+	/* A process that has left already has no clock any more; then its own
+	 * word has to do. */
+	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us :
+	    m->cpu_us;
 	drain_output(w);
 	kill_it(w);
 	answer_job(w, job_judge(job, -1, 0));
