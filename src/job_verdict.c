@@ -219,16 +219,21 @@ static char *
 reason_exception(const struct job *job)
 {
 	const struct job_result *r = &job->result;
+	const char *hint = "";
 
 	if (strncmp(r->exc_message, "[Errno 24]", 10) == 0)
 		return say("The program opened more descriptors than the %llu "
 		    "that it may have at once; close what is not needed any "
 		    "more.", (unsigned long long)job->spec.limits.fds);
+	if (strcmp(r->exc_type, "EOFError") == 0)
+		hint = job->spec.stdin_len == 0 ?
+		    "; if it reads input, give that as the argument stdin" :
+		    "; it read more input than the argument stdin had";
 	if (r->exc_line == 0)
-		return say("The program ended with an uncaught %s.",
-		    r->exc_type);
-	return say("The program ended with an uncaught %s at line %llu.",
-	    r->exc_type, (unsigned long long)r->exc_line);
+		return say("The program ended with an uncaught %s%s.",
+		    r->exc_type, hint);
+	return say("The program ended with an uncaught %s at line %llu%s.",
+	    r->exc_type, (unsigned long long)r->exc_line, hint);
 }
 
 static char *
