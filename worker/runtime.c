@@ -14,6 +14,7 @@
 #include "collect.h"
 #include "fdutil.h"
 #include "interp.h"
+#include "late_flush.h"
 #include "log.h"
 #include "mem.h"
 #include "pyend.h"
@@ -44,8 +45,9 @@ runtime_init(void)
 	Py_XDECREF(res);
 	if (res == NULL)
 		return -1;
-	return pystdio_init() == -1 || pymain_init() == -1 ||
-	    pyjob_init() == -1 || pyend_init() == -1 ? -1 : 0;
+	return pystdio_init() == -1 || late_flush_init() == -1 ||
+	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1 ?
+	    -1 : 0;
 }
 
 static void
@@ -249,6 +251,7 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
 		leave("limits of the job");
 	workerio_STARTED(&started);
+	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch);
 	_exit(STATUS_INTERNAL);
 }

@@ -1,4 +1,5 @@
 """What a worker does in Python around a program."""
+import _signal
 import os
 import sys
 
@@ -13,6 +14,22 @@ def zygote_ready():
     if numpy is not None:
         _rand = numpy.random.mtrand._rand
         _frombuffer = numpy.frombuffer
+
+
+def flush_late_on(signum):
+    """In the zygote: what late_flush.c sends is answered by a flush.
+    Returns the handler."""
+    _signal.signal(signum, _flush_late)
+    return _flush_late
+
+
+def _flush_late(signum, frame):
+    """The program's time is almost up: show what it has printed."""
+    for name in ("stdout", "__stdout__", "stderr"):
+        try:
+            getattr(sys, name).flush()
+        except Exception:
+            pass    # closed, replaced, or in the middle of a write
 
 
 def prepare(scratch):
