@@ -1,0 +1,107 @@
+"""The command line, and what the programs are linked with."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+
+# Runs the command line and never serves.
+def adderd(*arguments, **kwargs):
+    return subprocess.run([str(harness.build_dir() / "adderd"), *arguments],
+        capture_output=True, text=True, timeout=harness.WAIT,
+        stdin=subprocess.DEVNULL, **kwargs)
+
+
+def test_version():
+    result = adderd("-V")
+    assert result.returncode == 0
+    assert re.search(r"\b[0-9]+\.[0-9]+\.[0-9]+\b", result.stdout +
+        result.stderr)
+
+
+def test_unknown_option():
+    result = adderd("--no-such-option")
+    assert result.returncode != 0 and "usage" in result.stderr.lower()
+
+
+def test_check_of_a_good_configuration(tmp_path):
+    dump = adderd("-T", "-f", os.devnull)
+    assert dump.returncode == 0 and "python" in dump.stdout, dump.stderr
+    conf = tmp_path / "adderd.conf"
+    conf.write_text(dump.stdout)
+    result = adderd("-n", "-f", str(conf))
+    assert result.returncode == 0, result.stderr
+    again = adderd("-T", "-f", str(conf))
+    assert again.stdout == dump.stdout
+
+
+MISTAKES = [
+    ("pool.max=0", "pool.max", "1"),
+    ("pool.max=many", "pool.max", "many"),
+    ("pool.maximum=5", "pool.maximum", ""),
+    ("limits.timeout=-1s", "limits.timeout", "-1s"),
+    ("limits.memory=lots", "limits.memory", "lots"),
+    ("log.level=loud", "log.level", "loud"),
+    ("listen.tcp=127.0.0.1:99999", "listen.tcp", "99999"),
+    ("listen.unix_mode=rw", "listen.unix_mode", "rw"),
+    ("no equals sign", "no equals sign", ""),
+]
+
+
+@pytest.mark.parametrize("override,key,value", MISTAKES,
+    ids=[row[0].replace(" ", "-") for row in MISTAKES])
+def test_mistakes_are_named(override, key, value):
+    for flag in ("-n", "-T"):
+        result = adderd(flag, "-f", os.devnull, "-o", override)
+        assert result.returncode != 0, override
+        assert key in result.stderr and value in result.stderr, result.stderr
+        assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+
+
+def test_missing_conf_file():
+    result = adderd("-n", "-f", "/no/such/adderd.conf")
+    assert result.returncode != 0
+    assert "/no/such/adderd.conf" in result.stderr
+
+
+def test_address_in_use():
+    with harness.Daemon(harness.LIGHT, tcp=True, unix=False) as daemon:
+        result = adderd("-f", os.devnull, "-o",
+            "listen.tcp=127.0.0.1:%d" % daemon.tcp_address[1])
+        assert result.returncode != 0
+        assert str(daemon.tcp_address[1]) in result.stderr
+
+
+def test_nothing_to_listen_on():
+    result = adderd("-f", os.devnull)
+    assert result.returncode != 0
+    assert "listen" in result.stderr, result.stderr
+
+
+def linked(program):
+    path = shutil.which("ldd")
+    if path is None:
+        pytest.skip("ldd is not installed")
+    return subprocess.run([path, str(harness.build_dir() / program)],
+        capture_output=True, text=True, check=True).stdout
+
+
+def test_server_is_not_linked_with_python():
+    libraries = linked("adderd")
+    assert "libevent" in libraries and "libpython" not in libraries
+
+
+def test_zygote_is_not_linked_with_the_event_library():
+    assert "libevent" not in linked("adder-zygote")
+
+
+def test_python_is_not_even_mapped_in_the_server():
+    with harness.Daemon(harness.LIGHT) as daemon:
+        assert daemon.connect().run("print(1)").stdout == "1\n"
+        for pid in (daemon.pid, daemon.keeper().pid):
+            maps = open("/proc/%d/maps" % pid).read()
+            assert "libpython" not in maps and "numpy" not in maps
