@@ -246,13 +246,14 @@ HANGS = [
 
 
 def test_timeout(client):
-    """All at once, so that it takes the time of one."""
+    """All at once, so that it takes the time of one.  A deadline may come a
+    few milliseconds early: the server's loop has a clock of its own."""
     idents = {name: client.start(code, timeout=0.5) for name, code in HANGS}
     for name, ident in idents.items():
         answer = client.finish(ident)
         assert answer.verdict == "timeout", (name, answer)
         assert answer.stdout == "so far\n", (name, answer)
-        assert 500 <= answer.receipt["wall_ms"] < 5000, (name, answer)
+        assert 490 <= answer.receipt["wall_ms"] < 5000, (name, answer)
         assert "0.5" in answer.rest or "500" in answer.rest, (name, answer)
         assert answer.is_error
     assert client.run("print(2)").stdout == "2\n"
@@ -278,8 +279,8 @@ def test_timeout_is_clamped():
             answer = client.finish(ident)
             assert answer.verdict == "timeout", answer
             walls.append(answer.receipt["wall_ms"])
-        assert all(400 <= wall < 5000 for wall in walls[:3]), walls
-        assert 200 <= walls[3] < 5000, walls
+        assert all(390 <= wall < 5000 for wall in walls[:3]), walls
+        assert 190 <= walls[3] < 5000, walls
         assert walls[3] < min(walls[:3]), walls
 
 
