@@ -1,7 +1,8 @@
 /*
- * The bare cost of a worker: an interpreter in the zygote's state, brought
- * there by the zygote's own code, forks as a zygote does, the child leaves at
- * once and the parent waits, again and again.  Prints one JSON object.
+ * The bare cost of a process: an interpreter in the zygote's state, brought
+ * there by the zygote's own code, forks, the child leaves at once and the
+ * parent waits, again and again; then the same after its memory has been
+ * compacted.  Prints one JSON object.
  *
  *   forkloop PYTHON-ENV MODULES COUNT
  */
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "compact.h"
 #include "interp.h"
 #include "log.h"
 #include "mem.h"
@@ -64,11 +66,31 @@ start_python(const char *env, const char *modules)
 		errx(2, "%s", why);
 }
 
+static void
+measure(const char *name, uint64_t *times, unsigned long n)
+{
+	uint64_t start;
+	unsigned long i;
+
+	for (i = 0; i < 50; i++)
+		fork_once();
+	start = clock_us();
+	for (i = 0; i < n; i++)
+		times[i] = fork_once();
+	start = clock_us() - start;
+	qsort(times, n, sizeof(*times), compare);
+	printf("\"%s\": {\"per_second\": %.1f, \"p50_us\": %llu}", name,
+	    (double)n * 1e6 / (double)start,
+	    (unsigned long long)times[n / 2]);
+}
+
 int
 main(int argc, char **argv)
 {
-	unsigned long i, n = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
-	uint64_t *times, start;
+	unsigned long n = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
+	struct compact_result compacted;
+	const char *step;
+	uint64_t *times;
 
 	if (n == 0) {
 		fprintf(stderr, "usage: forkloop python-env modules count\n");
@@ -77,15 +99,13 @@ main(int argc, char **argv)
 	log_init("forkloop", LOG_LEVEL_WARN);
 	start_python(strcmp(argv[1], "system") == 0 ? "" : argv[1], argv[2]);
 	times = xcalloc(n, sizeof(*times));
-	for (i = 0; i < 50; i++)
-		fork_once();
-	start = clock_us();
-	for (i = 0; i < n; i++)
-		times[i] = fork_once();
-	start = clock_us() - start;
-	qsort(times, n, sizeof(*times), compare);
-	printf("{\"forks\": %lu, \"per_second\": %.1f, \"p50_us\": %llu}\n",
-	    n, (double)n * 1e6 / (double)start,
-	    (unsigned long long)times[n / 2]);
+	printf("{");
+	measure("plain", times, n);
+	printf(", ");
+	fflush(stdout);
+	if (compact(&compacted, &step) == -1)
+		err(2, "compaction: %s", step);
+	measure("compacted", times, n);
+	printf("}\n");
 	return 0;
 }
