@@ -86,6 +86,12 @@ is_own_signal(int nr, const ucontext_t *uc, long *result)
 
 	if (!is_pid_1 || self != 1)
 		return 0;
+	if (nr == SYS_kill && target == -1) {
+		/* Never the group of process 1: all but the caller and
+		 * process 1, and there are no others (kill(2)). */
+		*result = -ESRCH;
+		return 1;
+	}
 	if (nr == SYS_kill && (target == self || target == 0 ||
 	    target == -getpgrp())) {
 		*result = signal_self((int)ARG(uc, 1), 0);
