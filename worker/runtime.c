@@ -29,8 +29,11 @@
 #include "source.h"
 #include "syscall_filter.h"
 #include "workerio.h"
+#include "zygote_jail.h"
 
 #define PROGRAM_NAME	"main.py"
+/* Room for a program in a file system that workers share, in bytes. */
+#define PROGRAM_RESERVE	(64 * 1024)
 /* Exit status of a worker that could not be prepared or got no sane job. */
 #define STATUS_INTERNAL	124
 
@@ -116,6 +119,38 @@ stdin_give(struct slice data)
 	return rv;
 }
 
+/*
+ * Makes the file of the program to come.  Where all workers share one file
+ * system, it also takes the room that most programs need: another job may
+ * have used up the rest by the time that this one starts.
+ */
+static int
+reserve_program(int shared)
+{
+	int fd = open(program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd == -1)
+		return -1;
+	if (shared)
+		(void)fallocate(fd, 0, 0, PROGRAM_RESERVE);
+	return close(fd);
+}
+
+static int
+write_program(struct slice text)
+{
+	int fd = open(program, O_WRONLY | O_CLOEXEC), rv;
+
+	if (fd == -1)
+		return -1;
+	rv = fd_write_all(fd, text.data, text.len);
+	if (rv == 0)
+		rv = ftruncate(fd, text.len);
+	if (close(fd) == -1)
+		rv = -1;
+	return rv;
+}
+
 static void
 prepare(const struct sandbox *s)
 {
@@ -123,6 +158,8 @@ prepare(const struct sandbox *s)
 
 	PyOS_AfterFork_Child();
 	snprintf(program, sizeof program, "%s/" PROGRAM_NAME, s->scratch);
+	if (reserve_program(!(s->jail->layers & JAIL_BIT(JAIL_MOUNT))) == -1)
+		leave("file of the program");
 	if (stdin_prepare() == -1)
 		leave("standard input");
 	res = interp_call("job", "prepare", "(s)", s->scratch);
@@ -136,20 +173,6 @@ prepare(const struct sandbox *s)
 	pyerror_keep_reserve();
 	pyjob_trial(program);
 	pyend_trial();
-}
-
-static int
-write_program(struct slice text)
-{
-	int fd, rv;
-
-	fd = open(program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd == -1)
-		return -1;
-	rv = fd_write_all(fd, text.data, text.len);
-	if (close(fd) == -1)
-		rv = -1;
-	return rv;
 }
 
 void
