@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,32 @@ add_clone(scmp_filter_ctx ctx, int processes)
  * a job sends to itself by default disposition, so these calls trap and are
  * done by the handler; elsewhere they may reach the process itself only.
  */
+/*
+ * Signals to a thread of process 1.  libc blocks every signal around the call
+ * in pthread_kill(3), and a trap would kill then, so only what abort(3) and
+ * faults are imitated with traps.
+ */
+static int
+add_tgkill_of_pid_1(scmp_filter_ctx ctx)
+{
+	static const int signals[] = { 0, SIGHUP, SIGINT, SIGUSR1, SIGUSR2,
+	    SIGALRM, SIGTERM, SIGCHLD, SIGCONT, SIGURG, SIGVTALRM, SIGPROF,
+	    SIGWINCH, SIGIO };
+	size_t i;
+	int rv;
+
+	if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "tgkill",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID),
+	    SCMP_A1(SCMP_CMP_NE, OWN_PID))) < 0)
+		return rv;
+	for (i = 0; i < sizeof signals / sizeof signals[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "tgkill",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID),
+		    SCMP_A2(SCMP_CMP_MASKED_EQ, LOW32, signals[i]))) < 0)
+			return rv;
+	return 0;
+}
+
 static int
 add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 {
@@ -107,24 +134,23 @@ add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
 			return rv;
-	if (o->own_pid_ns && !o->processes)
-		return 0;
-	if (o->own_pid_ns) {
-		for (name = send; *name != NULL; name++)
-			if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
-			    SCMP_A0(SCMP_CMP_NE, OWN_PID))) < 0)
-				return rv;
-		return 0;
-	}
-	for (name = send; *name != NULL; name++)
-		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
-		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
+	if (o->own_pid_ns && (rv = add_tgkill_of_pid_1(ctx)) < 0)
+		return rv;
+	for (name = send; *name != NULL; name++) {
+		if (!o->own_pid_ns)
+			rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+			    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
+		else if (o->processes)
+			rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+			    SCMP_A0(SCMP_CMP_NE, OWN_PID));
+		if (rv < 0)
 			return rv;
 	return 0;
 }
 
 static int
 add_prctl(scmp_filter_ctx ctx)
+	}
 {
 	static const int options[] = { PR_SET_NAME, PR_GET_NAME,
 	    PR_GET_NO_NEW_PRIVS, PR_GET_DUMPABLE, PR_GET_PDEATHSIG,

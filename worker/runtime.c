@@ -245,6 +245,7 @@ run_job(const struct msg_JOB *msg, const char *scratch)
 		job.status = refuse("OSError", "standard input is larger "
 		    "than limits.scratch allows.");
 	else {
+		sandbox_trap_forget();
 		collect_init(scratch, program);
 		pyjob_run(&job);
 		pyend_run(&job);

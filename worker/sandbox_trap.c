@@ -22,6 +22,12 @@ sandbox_trap_last(void)
 
 #if defined(__x86_64__)
 #define ARG(uc, n)	((long)(uc)->uc_mcontext.gregs[arg_regs[n]])
+void
+sandbox_trap_forget(void)
+{
+	last_call = -1;
+}
+
 #define SET_RESULT(uc, v) ((uc)->uc_mcontext.gregs[REG_RAX] = (v))
 static const int arg_regs[] = { REG_RDI, REG_RSI, REG_RDX };
 #elif defined(__aarch64__)
@@ -50,22 +56,22 @@ ends_by_default(int sig)
 	}
 }
 
-/* A signal of the process to itself, whole (tid 0) or to a thread. */
+/* A signal of the process to itself, whole (tid 0) or to a thread; blocked
+ * are the signals that the caller holds back. */
 static long
-signal_self(int sig, pid_t tid)
+signal_self(int sig, pid_t tid, const sigset_t *blocked)
 {
 	struct sigaction sa;
 	siginfo_t si;
 	long rv;
 
-	if (sig == 0)
-		return 0;
 	if (sig < 0 || sig >= NSIG)
 		return -EINVAL;
 	if (sig == SIGSTOP)
 		return -EPERM;
 	if (sig == SIGKILL || (sigaction(sig, NULL, &sa) == 0 &&
-	    sa.sa_handler == SIG_DFL && ends_by_default(sig)))
+	    sa.sa_handler == SIG_DFL && ends_by_default(sig) &&
+	    !sigismember(blocked, sig)))
 		ended_hook(sig);
 	memset(&si, 0, sizeof si);
 	si.si_signo = sig;
@@ -80,11 +86,34 @@ signal_self(int sig, pid_t tid)
 
 /* Whether the call is a signal to ourselves, and then its result. */
 static int
+static int
+am_pid_1(void)
+{
+	return is_pid_1 && getpid() == 1;
+}
+
+/* raise(3): the filter lets the signals that it sends pass, see
+ * jail/syscall_filter.c. */
+int
+raise(int sig)
+{
+	sigset_t blocked;
+	long rv;
+
+	if (!am_pid_1())
+		return syscall(SYS_tgkill, getpid(), gettid(), sig);
+	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	rv = signal_self(sig, gettid(), &blocked);
+	if (rv < 0)
+		errno = -rv;
+	return rv < 0 ? -1 : 0;
+}
+
 is_own_signal(int nr, const ucontext_t *uc, long *result)
 {
 	pid_t target = (pid_t)ARG(uc, 0), self = getpid();
 
-	if (!is_pid_1 || self != 1)
+	if (!am_pid_1())
 		return 0;
 	if (nr == SYS_kill && target == -1) {
 		/* Never the group of process 1: all but the caller and
@@ -94,11 +123,12 @@ is_own_signal(int nr, const ucontext_t *uc, long *result)
 	}
 	if (nr == SYS_kill && (target == self || target == 0 ||
 	    target == -getpgrp())) {
-		*result = signal_self((int)ARG(uc, 1), 0);
+		*result = signal_self((int)ARG(uc, 1), 0, &uc->uc_sigmask);
 		return 1;
 	}
 	if (nr == SYS_tgkill && target == self) {
-		*result = signal_self((int)ARG(uc, 2), (pid_t)ARG(uc, 1));
+		*result = signal_self((int)ARG(uc, 2), (pid_t)ARG(uc, 1),
+		    &uc->uc_sigmask);
 		return 1;
 	}
 	return 0;
