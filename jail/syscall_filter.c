@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
  * ever this large (PID_MAX_LIMIT is 2^22). */
 #define OWN_PID		0x5adde40u
 #define LOW32		0xffffffffu
+/* The rest of a socket's type are flags (socket(2)). */
+#define SOCK_TYPE_MASK	0xfu
 
 /* clone(2) flags that a new thread or process has no business with. */
 #define CLONE_FORBIDDEN	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | \
@@ -69,6 +72,8 @@ add_calls(scmp_filter_ctx ctx, const char *const *names, uint32_t action)
 #define NAME(name)	#name,
 
 static const char *const allow[] = { SYSCALLS_ALLOW(NAME) NULL };
+static const char *const allow_own_root[] = {
+	SYSCALLS_ALLOW_OWN_ROOT(NAME) NULL };
 static const char *const allow_processes[] = {
 	SYSCALLS_ALLOW_PROCESSES(NAME) NULL };
 static const char *const allow_cgroup[] = { SYSCALLS_ALLOW_CGROUP(NAME) NULL };
@@ -90,11 +95,6 @@ add_clone(scmp_filter_ctx ctx, int processes)
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-/*
- * Signals.  Where a worker is pid 1 of its namespace the kernel ignores what
- * a job sends to itself by default disposition, so these calls trap and are
- * done by the handler; elsewhere they may reach the process itself only.
- */
 /*
  * Signals to a thread of process 1.  libc blocks every signal around the call
  * in pthread_kill(3), and a trap would kill then, so only what abort(3) and
@@ -121,6 +121,11 @@ add_tgkill_of_pid_1(scmp_filter_ctx ctx)
 	return 0;
 }
 
+/*
+ * Signals.  Where a worker is pid 1 of its namespace the kernel ignores what
+ * a job sends to itself by default disposition, so these calls trap and are
+ * done by the handler; elsewhere they may reach the process itself only.
+ */
 static int
 add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 {
@@ -145,12 +150,12 @@ add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 			    SCMP_A0(SCMP_CMP_NE, OWN_PID));
 		if (rv < 0)
 			return rv;
+	}
 	return 0;
 }
 
 static int
 add_prctl(scmp_filter_ctx ctx)
-	}
 {
 	static const int options[] = { PR_SET_NAME, PR_GET_NAME,
 	    PR_GET_NO_NEW_PRIVS, PR_GET_DUMPABLE, PR_GET_PDEATHSIG,
@@ -214,6 +219,42 @@ add_prlimit(scmp_filter_ctx ctx)
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
 }
 
+/*
+ * Unix sockets that are connected for good.  A datagram socket of a pair
+ * sends to whatever address it is given, and sees every socket of the host
+ * where there is no mount namespace; a raw one is the same (unix(7)).
+ */
+static int
+add_socketpair(scmp_filter_ctx ctx)
+{
+	static const int types[] = { SOCK_STREAM, SOCK_SEQPACKET };
+	size_t i;
+	int rv;
+
+	for (i = 0; i < sizeof types / sizeof types[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "socketpair",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, AF_UNIX),
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, SOCK_TYPE_MASK,
+		    types[i]))) < 0)
+			return rv;
+	return 0;
+}
+
+/* Its own, unless no other process is in sight. */
+static int
+add_affinity(scmp_filter_ctx ctx, int own_pid_ns)
+{
+	int rv;
+
+	if (own_pid_ns)
+		return add(ctx, SCMP_ACT_ALLOW, "sched_setaffinity", NULL, 0);
+	if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "sched_setaffinity",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0))) < 0)
+		return rv;
+	return RULE(ctx, SCMP_ACT_ALLOW, "sched_setaffinity",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
+}
+
 static int
 add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 {
@@ -223,7 +264,9 @@ add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 	    (rv = add_signals(ctx, o)) < 0 ||
 	    (rv = add_prctl(ctx)) < 0 ||
 	    (rv = add_ioctl(ctx)) < 0 ||
-	    (rv = add_fcntl(ctx)) < 0)
+	    (rv = add_fcntl(ctx)) < 0 ||
+	    (rv = add_socketpair(ctx)) < 0 ||
+	    (rv = add_affinity(ctx, o->own_pid_ns)) < 0)
 		return rv;
 	return add_prlimit(ctx);
 }
@@ -242,6 +285,9 @@ add_policy(scmp_filter_ctx ctx, const struct filter_options *o)
 		return rv;
 	if (o->processes &&
 	    (rv = add_calls(ctx, allow_processes, SCMP_ACT_ALLOW)) < 0)
+		return rv;
+	if (o->own_root &&
+	    (rv = add_calls(ctx, allow_own_root, SCMP_ACT_ALLOW)) < 0)
 		return rv;
 	if (o->memory_cgroup &&
 	    (rv = add_calls(ctx, allow_cgroup, SCMP_ACT_ALLOW)) < 0)

@@ -17,6 +17,8 @@ struct syscall_filter {
 struct filter_options {
 	int	processes;	/* may start processes */
 	int	own_pid_ns;	/* a worker is pid 1 of its namespace */
+	int	own_root;	/* a worker sees no file that it could change
+				 * but its own */
 	int	memory_cgroup;	/* memory not mapped is held, too */
 };
 

@@ -1,9 +1,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -20,16 +22,16 @@ sandbox_trap_last(void)
 	return last_call;
 }
 
-#if defined(__x86_64__)
-#define ARG(uc, n)	((long)(uc)->uc_mcontext.gregs[arg_regs[n]])
 void
 sandbox_trap_forget(void)
 {
 	last_call = -1;
 }
 
+#if defined(__x86_64__)
+#define ARG(uc, n)	((long)(uc)->uc_mcontext.gregs[arg_regs[n]])
 #define SET_RESULT(uc, v) ((uc)->uc_mcontext.gregs[REG_RAX] = (v))
-static const int arg_regs[] = { REG_RDI, REG_RSI, REG_RDX };
+static const int arg_regs[] = { REG_RDI, REG_RSI, REG_RDX, REG_R10 };
 #elif defined(__aarch64__)
 #define ARG(uc, n)	((long)(uc)->uc_mcontext.regs[n])
 #define SET_RESULT(uc, v) ((uc)->uc_mcontext.regs[0] = (v))
@@ -84,8 +86,6 @@ signal_self(int sig, pid_t tid, const sigset_t *blocked)
 	return rv == -1 ? -errno : rv;
 }
 
-/* Whether the call is a signal to ourselves, and then its result. */
-static int
 static int
 am_pid_1(void)
 {
@@ -109,6 +109,8 @@ raise(int sig)
 	return rv < 0 ? -1 : 0;
 }
 
+/* Whether the call is a signal to ourselves, and then its result. */
+static int
 is_own_signal(int nr, const ucontext_t *uc, long *result)
 {
 	pid_t target = (pid_t)ARG(uc, 0), self = getpid();
@@ -134,6 +136,54 @@ is_own_signal(int nr, const ucontext_t *uc, long *result)
 	return 0;
 }
 
+/* The calls that would set a mode or times, as fstatat(2) would have it. */
+static const struct {
+	int	nr;
+	int	dirfd;		/* argument, -1 for the current directory */
+	int	path;		/* argument, -1 for none: dirfd is the file */
+	int	flags;		/* argument, -1 for none */
+} file_calls[] = {
+	{ SYS_fchmod, 0, -1, -1 },
+	{ SYS_fchmodat, 0, 1, -1 },
+	{ SYS_utimensat, 0, 1, 3 },
+#ifdef SYS_fchmodat2
+	{ SYS_fchmodat2, 0, 1, 3 },
+#endif
+#ifdef SYS_chmod
+	{ SYS_chmod, -1, 0, -1 },
+#endif
+#ifdef SYS_utimes
+	{ SYS_utime, -1, 0, -1 },
+	{ SYS_utimes, -1, 0, -1 },
+	{ SYS_futimesat, 0, 1, -1 },
+#endif
+};
+
+/* Whether the call is one of these, and then whether its file is there. */
+static int
+is_file_status(int nr, const ucontext_t *uc, long *result)
+{
+	const char *path;
+	struct stat st;
+	size_t i;
+	int dirfd, rv;
+
+	for (i = 0; i < sizeof file_calls / sizeof file_calls[0]; i++)
+		if (file_calls[i].nr == nr)
+			break;
+	if (i == sizeof file_calls / sizeof file_calls[0])
+		return 0;
+	dirfd = file_calls[i].dirfd == -1 ? AT_FDCWD :
+	    (int)ARG(uc, file_calls[i].dirfd);
+	path = file_calls[i].path == -1 ? NULL :
+	    (const char *)ARG(uc, file_calls[i].path);
+	rv = path == NULL ? fstat(dirfd, &st) : fstatat(dirfd, path, &st,
+	    file_calls[i].flags == -1 ? 0 :
+	    (int)ARG(uc, file_calls[i].flags));
+	*result = rv == -1 ? -errno : 0;
+	return 1;
+}
+
 static void
 on_sigsys(int sig, siginfo_t *si, void *context)
 {
@@ -144,7 +194,8 @@ on_sigsys(int sig, siginfo_t *si, void *context)
 	/* Sent by somebody, not by the filter: seccomp(2), SYS_SECCOMP. */
 	if (si->si_code != 1)
 		return;
-	if (!is_own_signal(si->si_syscall, uc, &result))
+	if (!is_own_signal(si->si_syscall, uc, &result) &&
+	    !is_file_status(si->si_syscall, uc, &result))
 		last_call = si->si_syscall;
 	SET_RESULT(uc, result);
 	errno = saved;

@@ -90,6 +90,7 @@ make_filter(struct zygote_jail *j)
 	struct filter_options o = {
 		.processes = j->processes,
 		.own_pid_ns = HAS(j, JAIL_PID),
+		.own_root = HAS(j, JAIL_MOUNT),
 		.memory_cgroup = HAS(j, JAIL_CGROUP)
 	};
 
