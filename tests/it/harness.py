@@ -397,14 +397,23 @@ class Daemon:
     """One adderd of our own, with everything it may leave in one place."""
 
     def __init__(self, options=None, stdio=False, unix=True, tcp=False,
-            arguments=(), wait=True, env=None):
+            arguments=(), wait=True, env=None, user=None, owner=None,
+            prefix=(), conf=""):
         self.top = pathlib.Path(tempfile.mkdtemp(prefix="adder-it-"))
         self.top.chmod(0o711)		# workers may have another uid
         self.scratch = self.top / "scratch"
         self.scratch.mkdir(mode=0o711)
+        who = {}
+        if user is not None:		# a pwd entry, to be used as root
+            who = {"user": user.pw_uid, "group": user.pw_gid,
+                "extra_groups": []}
+            owner = user
+        if owner is not None:		# whom the prefix makes of root
+            for path in (self.top, self.scratch):
+                os.chown(path, owner.pw_uid, owner.pw_gid)
         self.socket_path = self.top / "s"
         self.conf_file = self.top / "adderd.conf"
-        self.conf_file.write_text("")
+        self.conf_file.write_text(conf)
         self.lines = []
         self.changed = threading.Condition()
         self.clients = []
@@ -419,7 +428,9 @@ class Daemon:
         if tcp:
             self.options["listen.tcp"] = "127.0.0.1:0"
         self.options.update(options or {})
-        argv = [str(build_dir() / "adderd"), "-f", str(self.conf_file)]
+        argv = [str(word).format(top=self.top, scratch=self.scratch)
+            for word in prefix]	# a program that executes its arguments
+        argv += [str(build_dir() / "adderd"), "-f", str(self.conf_file)]
         for key, value in self.options.items():
             argv += ["-o", "%s=%s" % (key, value)]
         argv += list(arguments) + (["--stdio"] if stdio else [])
@@ -427,7 +438,8 @@ class Daemon:
         self.process = start_process(argv, cwd=self.top,
             stdin=subprocess.PIPE if stdio else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=dict(os.environ, TMPDIR=str(self.scratch), **(env or {})))
+            env=dict(os.environ, TMPDIR=str(self.scratch), **(env or {})),
+            **who)
         self.reader = threading.Thread(target=self._read_log, daemon=True)
         self.reader.start()
         if stdio:
