@@ -12,7 +12,7 @@ X(USERNS,   "userns",						\
   "without root no other namespace can be made",			\
   "allow unprivileged user namespaces (sysctl user.max_user_namespaces; on Ubuntu install the AppArmor profile)") \
 X(MOUNT,    "mount",							\
-  "jobs share the host's file tree and are held only by Landlock",	\
+  "jobs share the host's file tree, held only by Landlock: names and sizes of files can be seen, and a mode or time that is set is not", \
   "run as root or allow user namespaces")				\
 X(PID,      "pid",							\
   "jobs may start threads but no processes",				\
