@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp.h"
@@ -18,6 +19,9 @@
 static PyObject	*run_exitfuncs;		/* atexit._run_exitfuncs */
 static PyObject	*collect_fn;		/* gc.collect */
 static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
+static PyObject	**zygote_names;		/* the same in their order */
+static Py_ssize_t nzygote_names;
+static PyObject	*main_name;		/* "__main__" among them */
 static void	(*fortran_flush)(int *unit);
 
 /* libgfortran buffers what Fortran code prints and flushes it only in a
@@ -48,15 +52,52 @@ attribute(const char *module, const char *name)
 	return res;
 }
 
+static int
+note_modules(void)
+{
+	PyObject *modules = PyImport_GetModuleDict(), *key, *value;
+	Py_ssize_t at = 0;
+
+	zygote_modules = PyFrozenSet_New(modules);
+	zygote_names = calloc(PyDict_Size(modules), sizeof *zygote_names);
+	if (zygote_modules == NULL || zygote_names == NULL)
+		return -1;
+	while (PyDict_Next(modules, &at, &key, &value)) {
+		if (PyUnicode_Check(key) &&
+		    PyUnicode_CompareWithASCIIString(key, "__main__") == 0)
+			main_name = key;
+		zygote_names[nzygote_names++] = key;
+	}
+	return 0;
+}
+
+/*
+ * Whether a key of sys.modules was there before the job.  They come in their
+ * old order, so most are known by their place: to look at each of some two
+ * thousand names would fault in as many pages.
+ */
+static int
+is_zygotes(PyObject *key, Py_ssize_t *cursor)
+{
+	Py_ssize_t i;
+
+	for (i = *cursor; i < nzygote_names && i < *cursor + 8; i++)
+		if (zygote_names[i] == key) {
+			*cursor = i + 1;
+			return 1;
+		}
+	return !PyUnicode_Check(key) ||
+	    PySet_Contains(zygote_modules, key) != 0;
+}
+
 int
 pyend_init(void)
 {
 	run_exitfuncs = attribute("atexit", "_run_exitfuncs");
 	collect_fn = attribute("gc", "collect");
-	zygote_modules = PyFrozenSet_New(PyImport_GetModuleDict());
 	dl_iterate_phdr(find_fortran, NULL);
 	return run_exitfuncs == NULL || collect_fn == NULL ||
-	    zygote_modules == NULL ? -1 : 0;
+	    note_modules() == -1 ? -1 : 0;
 }
 
 /* wait_for_thread_shutdown() of CPython. */
@@ -139,13 +180,12 @@ drop_user_modules(PyObject *refs[USER_MODULES_MAX])
 {
 	PyObject *names[USER_MODULES_MAX], *key, *value;
 	PyObject *modules = PyImport_GetModuleDict();
-	Py_ssize_t at = 0;
+	Py_ssize_t at = 0, cursor = 0;
 	int i, n = 0, kept = 0;
 
 	while (n < USER_MODULES_MAX && PyDict_Next(modules, &at, &key, &value))
-		if (PyUnicode_Check(key) && PyModule_Check(value) &&
-		    (PyUnicode_CompareWithASCIIString(key, "__main__") == 0 ||
-		    PySet_Contains(zygote_modules, key) == 0))
+		if ((!is_zygotes(key, &cursor) || key == main_name) &&
+		    PyModule_Check(value))
 			names[n++] = Py_NewRef(key);
 	for (i = 0; i < n; i++) {
 		value = PyDict_GetItem(modules, names[i]);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -17,6 +19,7 @@
 #include "late_flush.h"
 #include "log.h"
 #include "mem.h"
+#include "prefault.h"
 #include "pyend.h"
 #include "pyerror.h"
 #include "pyjob.h"
@@ -40,6 +43,19 @@
 static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
 static int	stdin_write = -1;	/* other end of the job's stdin */
 
+/* What is there now is no business of the garbage collector: it would visit
+ * all that these objects refer to, a page here and a page there. */
+static int
+freeze(void)
+{
+	PyObject *gc = PyImport_ImportModule("gc"), *res;
+
+	res = gc == NULL ? NULL : PyObject_CallMethod(gc, "freeze", NULL);
+	Py_XDECREF(gc);
+	Py_XDECREF(res);
+	return res == NULL ? -1 : 0;
+}
+
 int
 runtime_init(void)
 {
@@ -48,9 +64,10 @@ runtime_init(void)
 	Py_XDECREF(res);
 	if (res == NULL)
 		return -1;
-	return pystdio_init() == -1 || late_flush_init() == -1 ||
-	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1 ?
-	    -1 : 0;
+	if (pystdio_init() == -1 || late_flush_init() == -1 ||
+	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
+		return -1;
+	return freeze();
 }
 
 static void
@@ -215,6 +232,9 @@ refuse(const char *type, const char *message)
  * uncaught KeyboardInterrupt, and a forked child of the program may have a
  * parent that looks at how it ended. */
 static void
+leave_as(const struct pyjob *job) __attribute__((noreturn));
+
+static void
 leave_as(const struct pyjob *job)
 {
 	if (job->interrupted) {
@@ -225,34 +245,73 @@ leave_as(const struct pyjob *job)
 }
 
 static void
-run_job(const struct msg_JOB *msg, const char *scratch)
+run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 {
 	uint64_t cpu_start = clock_process_cpu_us(0);
-	struct pyjob job = { .path = program };
 	char *text = xmemdupz(msg->code.data, msg->code.len);
 
 	source_strip_fence(text, msg->code.len);
-	job.source.data = text;
-	job.source.len = msg->code.len;
+	job->source.data = text;
+	job->source.len = msg->code.len;
 	if (msg->policy != POLICY_ISOLATED)
-		job.status = refuse("PolicyError", "policy restricted is not "
+		job->status = refuse("PolicyError", "policy restricted is not "
 		    "available in this version; use policy isolated.");
-	else if (write_program(job.source) == -1)
-		job.status = refuse("OSError", "the code cannot be written "
+	else if (write_program(job->source) == -1)
+		job->status = refuse("OSError", "the code cannot be written "
 		    "to the scratch directory; is limits.scratch smaller "
 		    "than the code?");
 	else if (stdin_give(msg->stdin_data) == -1)
-		job.status = refuse("OSError", "standard input is larger "
+		job->status = refuse("OSError", "standard input is larger "
 		    "than limits.scratch allows.");
 	else {
 		sandbox_trap_forget();
 		collect_init(scratch, program);
-		pyjob_run(&job);
-		pyend_run(&job);
+		pyjob_run(job);
+		pyend_run(job);
 		collect_send();
 	}
-	send_done(&job, cpu_start);
-	leave_as(&job);
+	send_done(job, cpu_start);
+}
+
+#define REHEARSAL	"print(sum(range(100)))"
+
+/* The links of a worker, with nobody at the other ends: what a small job
+ * sends fits into them. */
+static void
+rehearsal_links(void)
+{
+	int pair[2], i;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == -1 ||
+	    dup2(pair[0], WORKER_FD_JOB) == -1)
+		_exit(1);
+	for (i = STDOUT_FILENO; i <= STDERR_FILENO; i++)
+		if (pipe(pair) == -1 || dup2(pair[1], i) == -1)
+			_exit(1);
+}
+
+void
+runtime_rehearse(void *scratch)
+{
+	struct sandbox s = { .fd_job = -1 };
+	struct msg_PARKED parked = { 0 };
+	struct msg_STARTED started = { PROTO_VERSION };
+	struct pyjob py = { .path = program };
+	struct msg_JOB job = { .code = slice_of(REHEARSAL),
+	    .stdin_data = slice_of("") };
+
+	rehearsal_links();
+	snprintf(s.scratch, sizeof s.scratch, "%s/rehearsal",
+	    (const char *)scratch);
+	if (mkdir(s.scratch, 0700) == -1 || chdir(s.scratch) == -1)
+		_exit(1);
+	workerio_init();
+	prepare(&s);
+	workerio_PARKED(&parked);
+	workerio_STARTED(&started);
+	run_job(&job, s.scratch, &py);
+	unlink(program);
+	rmdir(s.scratch);
 }
 
 void
@@ -260,9 +319,11 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 {
 	struct msg_PARKED parked;
 	struct msg_STARTED started = { PROTO_VERSION };
+	struct pyjob py = { .path = program };
 	struct msg_JOB job;
 	char *buf;
 
+	prefault_apply();
 	log_init("adder-worker", log_get_level());
 	if (sandbox_enter(s) == -1)
 		_exit(WORKER_EXIT_SANDBOX);
@@ -276,6 +337,6 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 		leave("limits of the job");
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
-	run_job(&job, s->scratch);
-	_exit(STATUS_INTERNAL);
+	run_job(&job, s->scratch, &py);
+	leave_as(&py);
 }

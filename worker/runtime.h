@@ -16,6 +16,10 @@ int	runtime_init(void);
 void	runtime_main(const struct sandbox *, uint64_t fork_us)
 	    __attribute__((noreturn));
 
+/* A worker's life without its jail, from the fork to the end of a small job,
+ * in a fork of the zygote that then ends: see prefault.h.  arg: the
+ * directory for scratch directories. */
+void	runtime_rehearse(void *arg);
 /* The program has sent itself a signal that ends it: see sandbox_trap.h. */
 void	runtime_ended(int sig);
 

@@ -18,6 +18,7 @@
 #include "mem.h"
 #include "msg.h"
 #include "namespaces.h"
+#include "prefault.h"
 #include "preload.h"
 #include "root.h"
 #include "runtime.h"
@@ -225,6 +226,20 @@ enter_jail(char **why)
 }
 
 static void
+rehearse(void)
+{
+	unsigned written, read_only;
+
+	PyOS_BeforeFork();
+	if (prefault_record(runtime_rehearse, (void *)opt->scratch) == -1)
+		log_warn("workers are not prefaulted");
+	PyOS_AfterFork_Parent();
+	prefault_counts(&written, &read_only);
+	log_debug("prefaulting %u pages to write and %u to read", written,
+	    read_only);
+}
+
+static void
 compact_memory(void)
 {
 	struct compact_result r;
@@ -235,10 +250,12 @@ compact_memory(void)
 	if (compact(&r, &step) == -1)
 		log_warn("memory is not compacted, so that forks are slower "
 		    "(zygote.compact): %s", step);
-	else
+	else {
 		log_info("memory compacted: %zu mappings before, %zu after, "
 		    "%zu MiB", r.mappings_before, r.mappings_after,
 		    r.bytes >> 20);
+		rehearse();
+	}
 }
 
 static int
