@@ -31,7 +31,7 @@ def settle(daemon):
 
 
 def test_a_thousand_calls(daemon, client):
-    run_many(client, 200)
+    run_many(client, 100)
     before = settle(daemon)
     run_many(client, CALLS)
 

@@ -241,8 +241,9 @@ def test_stdio_ends_while_the_zygote_imports():
 
 
 def test_initialize_is_answered_while_the_zygote_imports():
-    """The whole stack takes far longer to import; the call waits for it."""
-    with harness.Daemon({}, stdio=True, unix=False) as daemon:
+    """A large library takes far longer to import; the call waits for it."""
+    slow = {"python.modules": "scipy.stats"}
+    with harness.Daemon(slow, stdio=True, unix=False) as daemon:
         client = daemon.connect("stdio")
         took = time.monotonic() - daemon.started_at
         client.ping()

@@ -9,7 +9,7 @@ import harness
 
 OPTIONS = dict(harness.LIGHT, **{
     "limits.output": "64k", "limits.output_kill": "4m",
-    "limits.memory": "256m", "limits.timeout_max": "20s", "pool.max": "8"})
+    "limits.memory": "128m", "limits.timeout_max": "20s", "pool.max": "8"})
 
 RUNS = [
     # name, code, verdict, what the receipt has, texts that occur
@@ -159,7 +159,7 @@ def test_unhandled_alarm(client):
 
 def test_c_stack_overflow(client):
     code = ("import sys\nsys.setrecursionlimit(10**9)\nx = []\n"
-        "for _ in range(10**6):\n    x = [x]\nrepr(x)\n")
+        "for _ in range(200000):\n    x = [x]\nrepr(x)\n")
     answer = client.run(code, timeout=20)
     if answer.verdict == "exception":
         assert answer.receipt["exception"] in ("RecursionError",
@@ -171,12 +171,12 @@ def test_c_stack_overflow(client):
 
 
 MEMORY = [
-    ("bytes", "x = []\nwhile True:\n    x.append(b'x' * (1 << 26))\n"),
+    ("bytes", "x = []\nwhile True:\n    x.append(b'x' * (1 << 24))\n"),
     ("one piece", "x = bytearray(1 << 40)\n"),
     ("small objects", "x = []\nwhile True:\n    x.append([0] * 100)\n"),
     ("shared mapping", "import mmap\nx = []\nwhile True:\n"
-        "    x.append(mmap.mmap(-1, 1 << 26))\n    x[-1].write(b'x' * "
-        "(1 << 26))\n"),
+        "    x.append(mmap.mmap(-1, 1 << 24))\n    x[-1].write(b'x' * "
+        "(1 << 24))\n"),
 ]
 
 
@@ -190,7 +190,7 @@ def test_memory(client, code):
         assert "line " in answer.rest
     else:
         assert answer.verdict == "memory", answer
-        assert "256" in answer.rest, "the limit is not named: %r" % answer
+        assert "128" in answer.rest, "the limit is not named: %r" % answer
     assert answer.stdout == "start\n", answer
     assert client.run("print(2)").stdout == "2\n"
 
