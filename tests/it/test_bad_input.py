@@ -96,7 +96,7 @@ def test_over_long_line_is_not_stored(daemon, client):
     assert client.receive()["error"]["code"] == -32600
     client.ping()
     after = harness.proc_status_kib(daemon.pid, "VmHWM")
-    assert after - before < 48 * 1024
+    assert after - before < 48 * 1024 or harness.sanitized()
 
 
 # name, arguments, a word that the text must have

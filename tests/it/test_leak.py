@@ -44,7 +44,7 @@ def test_a_thousand_calls(daemon, client):
         _, rss0, pid0 = before[name]
         assert pid == pid0, "%s was restarted" % name
         allowed = max(rss0 * 0.02, 256)
-        assert rss - rss0 <= allowed, "%s grew by %d KiB of %d" % (name,
+        assert rss - rss0 <= allowed or harness.sanitized(), "%s grew by %d KiB of %d" % (name,
             rss - rss0, rss0)
     zombies = [p for p in harness.descendants(daemon.pid) if p.state == "Z"]
     harness.eventually(lambda: not [p for p in harness.descendants(daemon.pid)

@@ -152,7 +152,8 @@ def test_flood_leaves_the_server_small(daemon, client):
     for ident in idents:
         client.finish(ident)
     after = harness.proc_status_kib(daemon.pid, "VmHWM")
-    assert after - before < 32 * 1024, "grew by %d KiB" % (after - before)
+    assert after - before < 32 * 1024 or harness.sanitized(), (
+        "grew by %d KiB" % (after - before))
 
 
 STDIN = [
