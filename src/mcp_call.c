@@ -41,6 +41,16 @@ call_find(struct session *s, const json_t *id)
 	return NULL;
 }
 
+/* What this request asks for, or else what the session does. */
+static enum mcp_level
+wish_of(struct request *r)
+{
+	const char *name = json_string_value(json_object_get(json_object_get(
+	    r->params, "_meta"), "io.modelcontextprotocol/logLevel"));
+
+	return name != NULL ? level_parse(name) : r->session->log_level;
+}
+
 static struct call *
 call_new(struct request *r)
 {
@@ -52,6 +62,8 @@ call_new(struct request *r)
 	c->id = json_incref(r->id);
 	c->progress = progress_new(s, json_object_get(json_object_get(
 	    r->params, "_meta"), "progressToken"));
+	c->log_level = wish_of(r);
+	c->live = live_new(s, c->id, c->log_level);
 	TAILQ_INSERT_TAIL(&s->calls, c, entry);
 	s->ncalls++;
 	return c;
@@ -70,6 +82,7 @@ call_free(struct call *c)
 	if (c->ev_again != NULL)
 		event_free(c->ev_again);
 	progress_free(&c->progress);
+	live_free(&c->live);
 	json_decref(c->args);
 	json_decref(c->id);
 	free(c->note);
@@ -113,6 +126,8 @@ on_output(struct job *job, enum job_stream stream, const char *data,
 
 	if (c->progress != NULL)
 		progress_output(c->progress, data, len);
+	if (c->live != NULL)
+		live_output(c->live, stream, data, len);
 }
 
 static void
@@ -125,10 +140,13 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 	c->job = NULL;
 	log_debug("%s: run %s ended: %s, %" PRIu64 " us", s->name, r->run_id,
 	    verdict_name(r->verdict), r->wall_us);
-	if (s->log_level < LEVELS)
-		notify_log(s, r->verdict == VERDICT_OK ? LEVEL_INFO :
-		    LEVEL_WARNING, json_deep_copy(json_object_get(
-		    json_object_get(result, "_meta"), "adder/receipt")));
+	if (c->live != NULL)
+		live_finish(c->live);
+	if (c->log_level < LEVELS)
+		notify_log(s, c->log_level, r->verdict == VERDICT_OK ?
+		    LEVEL_INFO : LEVEL_WARNING, "adder", json_deep_copy(
+		    json_object_get(json_object_get(result, "_meta"),
+		    "adder/receipt")));
 	call_answer(c, rpc_result(c->id, result));
 }
 

@@ -45,15 +45,16 @@ level_parse(const char *name)
 }
 
 void
-notify_log(struct session *s, enum mcp_level level, json_t *data)
+notify_log(struct session *s, enum mcp_level wish, enum mcp_level level,
+    const char *logger, json_t *data)
 {
-	if (s->held || level < s->log_level) {
+	if (s->held || level < wish) {
 		json_decref(data);
 		return;
 	}
 	session_send(s, rpc_notification("notifications/message",
 	    json_pack("{s:s, s:s, s:o}", "level", levels[level], "logger",
-	    "adder", "data", data)));
+	    logger, "data", data)));
 }
 
 static json_t *

@@ -4,13 +4,14 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "job.h"
 #include "jsonrpc.h"
 #include "mcp.h"
 
 /* What the mcp_*.c files share. */
 
 struct event;
-struct job;
+struct live;
 struct progress;
 struct tool;
 
@@ -67,6 +68,8 @@ struct call {
 	struct job		*job;		/* NULL while it waits */
 	char			*note;		/* for the answer, or NULL */
 	struct progress		*progress;	/* NULL if not asked for */
+	enum mcp_level		 log_level;	/* LEVELS: send no log */
+	struct live		*live;		/* NULL if not asked for */
 	/* A tool that could not answer yet is tried again. */
 	const struct tool	*tool;
 	json_t			*args;
@@ -137,9 +140,20 @@ struct progress *progress_new(struct session *, json_t *token);
 void	 progress_free(struct progress **);
 void	 progress_started(struct progress *);
 void	 progress_output(struct progress *, const char *, size_t);
-/* A log message for peers that asked for this level; data is taken. */
-void	 notify_log(struct session *, enum mcp_level, json_t *data);
+/* A log message, if the wish (what the peer asked for) is no higher than
+ * its level; data is taken. */
+void	 notify_log(struct session *, enum mcp_level wish, enum mcp_level,
+	    const char *logger, json_t *data);
 /* LEVELS if there is none of that name. */
 enum mcp_level level_parse(const char *);
+
+/* --- mcp_live.c: output of a call that runs */
+
+/* NULL if the peer's wish leaves nothing to send. */
+struct live *live_new(struct session *, json_t *id, enum mcp_level wish);
+void	 live_free(struct live **);
+void	 live_output(struct live *, enum job_stream, const char *, size_t);
+/* Sends what waits, right before the answer. */
+void	 live_finish(struct live *);
 
 #endif

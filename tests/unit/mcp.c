@@ -597,7 +597,7 @@ test_log(void **state)
 
 	expect_part(p, R "\"id\":1,\"method\":\"logging/setLevel\","
 	    "\"params\":{\"level\":\"info\"}}", RESULT("1", "{}"));
-	say(p, RUN("1", "out x"));
+	say(p, RUN("1", "no output"));
 	settle(p);
 	assert_int_equal(p->nsent, 2);
 	got = heard(p);
@@ -611,6 +611,102 @@ test_log(void **state)
 	assert_int_equal(p->nsent, 1);
 	forget(p);
 	expect_part(p, RUN("1", "raise E"), "\"level\":\"warning\"");
+	end(p);
+}
+
+/* Whether the i-th message is output of the request that is live. */
+static int
+is_live(const struct peer *p, size_t i, const char *level, const char *id,
+    const char *logger, const char *text)
+{
+	char want[256];
+
+	snprintf(want, sizeof want, R "\"method\":\"notifications/message\","
+	    "\"params\":{\"level\":\"%s\",\"logger\":\"%s\",\"data\":{"
+	    "\"request\":%s,\"text\":\"%s", level, logger, id, text);
+	return i < p->nsent &&
+	    strncmp(p->sent[i], want, strlen(want)) == 0;
+}
+
+#define SET_LEVEL(level)						\
+	R "\"id\":1,\"method\":\"logging/setLevel\","			\
+	"\"params\":{\"level\":\"" level "\"}}"
+
+static void
+test_live(void **state)
+{
+	struct peer *p = begin(NULL);
+
+	/* Nobody asked, so nothing comes but the answer. */
+	say(p, RUN("1", "out x\\nerr y"));
+	settle(p);
+	assert_int_equal(p->nsent, 1);
+	forget(p);
+	expect_part(p, SET_LEVEL("info"), RESULT("1", "{}"));
+	/* What follows the first piece at once is gathered, and nothing
+	 * comes after the answer. */
+	say(p, RUN("\"a\"", "out x\\nout y\\nout z\\nerr w"));
+	settle(p);
+	assert_int_equal(p->nsent, 5);
+	assert_true(is_live(p, 0, "info", "\"a\"", "stdout", "x\"}"));
+	assert_true(is_live(p, 1, "info", "\"a\"", "stdout", "yz\"}"));
+	assert_true(is_live(p, 2, "warning", "\"a\"", "stderr", "w\"}"));
+	assert_non_null(strstr(p->sent[4], "\"result\""));
+	forget(p);
+	/* Of higher levels there is only standard error, then nothing. */
+	expect_part(p, SET_LEVEL("warning"), RESULT("1", "{}"));
+	say(p, RUN("2", "out x\\nerr y"));
+	settle(p);
+	assert_int_equal(p->nsent, 2);
+	assert_true(is_live(p, 0, "warning", "2", "stderr", "y\"}"));
+	forget(p);
+	expect_part(p, SET_LEVEL("error"), RESULT("1", "{}"));
+	say(p, RUN("3", "out x\\nerr y"));
+	settle(p);
+	assert_int_equal(p->nsent, 1);
+	end(p);
+}
+
+/* While a program runs on, what waits is sent after a moment. */
+static void
+test_live_gap(void **state)
+{
+	struct peer *p = begin(NULL);
+	uint64_t begun;
+
+	expect_part(p, SET_LEVEL("debug"), RESULT("1", "{}"));
+	begun = clock_us();
+	say(p, RUN("4", "out x\\nout y\\nhold"));
+	while (p->nsent < 2)
+		event_base_loop(p->base, EVLOOP_ONCE);
+	assert_true(clock_us() - begun >= 49000);
+	assert_true(is_live(p, 0, "info", "4", "stdout", "x\"}"));
+	assert_true(is_live(p, 1, "info", "4", "stdout", "y\"}"));
+	forget(p);
+	/* A cancelled call says nothing any more. */
+	say(p, CANCEL("4"));
+	assert_int_equal(p->nsent, 0);
+	end(p);
+}
+
+/* More than a message holds: the rest is counted. */
+static void
+test_live_skipped(void **state)
+{
+	struct peer *p = begin(NULL);
+	char long_line[20001], *line;
+
+	expect_part(p, SET_LEVEL("info"), RESULT("1", "{}"));
+	memset(long_line, 'l', 20000);
+	long_line[20000] = '\0';
+	xasprintf(&line, R "\"id\":5,\"method\":\"tools/call\",\"params\":{"
+	    "\"name\":\"run_python\",\"arguments\":{\"code\":"
+	    "\"out %s\"}}}", long_line);
+	say(p, line);
+	free(line);
+	settle(p);
+	assert_true(is_live(p, 0, "info", "5", "stdout", "lll"));
+	assert_non_null(strstr(p->sent[0], "\"skipped\":11808}"));
 	end(p);
 }
 
@@ -814,6 +910,9 @@ main(void)
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_heartbeat),
 		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_live_gap),
+		cmocka_unit_test(test_live_skipped),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_calls_max),
 		cmocka_unit_test(test_packages_wait),
