@@ -12,6 +12,7 @@
 #include "log.h"
 #include "mcp.h"
 #include "mem.h"
+#include "policy_name.h"
 #include "server_private.h"
 
 /*
@@ -156,6 +157,17 @@ on_settled(void *arg)
 
 static const struct mcp_carrier carrier = { carry, on_settled };
 
+static enum policy
+policy_of(const struct conf *conf, enum transport_kind kind)
+{
+	const char *name = kind == TRANSPORT_UNIX ? conf->listen_unix_policy :
+	    kind == TRANSPORT_TCP ? conf->listen_tcp_policy : "";
+	enum policy policy = POLICY_ISOLATED;
+
+	(void)policy_parse(name[0] != '\0' ? name : conf->policy, &policy);
+	return policy;
+}
+
 void
 client_new(struct server *s, enum transport_kind kind, int in, int out,
     const char *name)
@@ -166,6 +178,7 @@ client_new(struct server *s, enum transport_kind kind, int in, int out,
 	c->kind = kind;
 	c->name = xstrdup(name);
 	c->session = session_new(s->mcp, &carrier, c, name);
+	session_set_policy(c->session, policy_of(s->conf, kind));
 	c->transport = transport_new(s->base, kind, in, out,
 	    s->conf->message_max, &handler, c);
 	TAILQ_INSERT_TAIL(&s->clients, c, entry);

@@ -15,6 +15,7 @@
 #include "layers.h"
 #include "log.h"
 #include "mem.h"
+#include "policy_name.h"
 #include "units.h"
 
 #define X(field, type, key, def, min, max, when, help)			\
@@ -170,6 +171,22 @@ check_sandbox_mode(const char *s)
 }
 
 static const char *
+check_policy(const char *s)
+{
+	enum policy policy;
+
+	if (policy_parse(s, &policy) == -1)
+		return "it must be isolated or restricted";
+	return NULL;
+}
+
+static const char *
+check_own_policy(const char *s)
+{
+	return s[0] == '\0' ? NULL : check_policy(s);
+}
+
+static const char *
 check_tier(const char *s)
 {
 	enum jail_tier tier;
@@ -216,6 +233,9 @@ static const struct {
 	{ "listen.unix_mode",	check_mode },
 	{ "listen.tcp",		check_tcp },
 	{ "log.level",		check_level },
+	{ "listen.unix_policy",	check_own_policy },
+	{ "listen.tcp_policy",	check_own_policy },
+	{ "policy",		check_policy },
 	{ "python.modules",	check_modules },
 	{ "sandbox.mode",	check_sandbox_mode },
 	{ "sandbox.minimum",	check_tier },

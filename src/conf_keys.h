@@ -19,6 +19,12 @@ X(listen_unix_group, STR, "listen.unix_group", "", 0, 0, RESTART,	\
   "Group that owns the Unix socket; empty to leave it alone.")		\
 X(listen_tcp, STR, "listen.tcp", "", 0, 0, RESTART,			\
   "Comma-separated host:port addresses for raw MCP over TCP; a port alone means 127.0.0.1.  Empty for none.") \
+X(policy, STR, "policy", "isolated", 0, 0, RELOAD,			\
+  "What programs may do.  isolated: all of Python, in the jail.  restricted: a calculator, a few builtins and numeric libraries; calls may ask for restricted, never for more.") \
+X(listen_unix_policy, STR, "listen.unix_policy", "", 0, 0, RELOAD,	\
+  "Policy for connections to the Unix socket; empty for that of policy.") \
+X(listen_tcp_policy, STR, "listen.tcp_policy", "", 0, 0, RELOAD,	\
+  "Policy for connections over TCP; empty for that of policy.")		\
 X(clients_max, UINT, "clients.max", "256", 1, 65536, RELOAD,		\
   "Connections served at once; further ones wait to be accepted.")	\
 X(client_calls_max, UINT, "clients.calls_max", "64", 1, 65536, RELOAD,	\

@@ -17,6 +17,7 @@ static const struct {
 	const char	*message;	/* how it begins */
 	enum verdict	 verdict;
 } by_message[] = {
+	{ "PolicyError", "", VERDICT_DENIED },
 	{ "OSError", "[Errno 28]", VERDICT_FILES },		/* ENOSPC */
 	{ "OSError", "[Errno 27]", VERDICT_FILES },		/* EFBIG */
 	{ "OSError", "[Errno 122]", VERDICT_FILES },		/* EDQUOT */
@@ -199,6 +200,9 @@ reason_denied(const struct job *job)
 {
 	const char *call = job->result.denied;
 
+	if (job->result.exc_type != NULL &&
+	    strcmp(job->result.exc_type, "PolicyError") == 0)
+		return say("%s", job->result.exc_message);
 	if (call == NULL)
 		return xstrdup("The program was stopped because it made a "
 		    "system call that the sandbox refuses; leave that call "

@@ -41,6 +41,8 @@ json_t		*mcp_status(const struct mcp *);
 /* One connection of one peer; name is for the log and copied. */
 struct session	*session_new(struct mcp *, const struct mcp_carrier *,
 		    void *arg, const char *name);
+/* The least that is applied to its calls (enum policy of proto.h). */
+void		 session_set_policy(struct session *, int policy);
 /* Cancels its calls; nothing more is sent. */
 void		 session_free(struct session **);
 /* One line from the peer. */

@@ -156,7 +156,7 @@ on_again(evutil_socket_t fd, short what, void *arg)
 	struct call *c = arg;
 	struct mcp *m = c->session->mcp;
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .args = c->args };
+	    .args = c->args, .policy = c->session->policy };
 
 	if (c->tool->call(&t) != TOOL_ANSWER) {
 		if (clock_us() < c->give_up_us)
@@ -201,7 +201,7 @@ start(struct request *r, const struct tool *tool, json_t *args)
 {
 	struct mcp *m = r->session->mcp;
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .args = args };
+	    .args = args, .policy = r->session->policy };
 
 	switch (tool->call(&t)) {
 	case TOOL_JOB:

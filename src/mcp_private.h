@@ -7,6 +7,7 @@
 #include "job.h"
 #include "jsonrpc.h"
 #include "mcp.h"
+#include "proto.h"
 
 /* What the mcp_*.c files share. */
 
@@ -41,6 +42,7 @@ struct session {
 	void			*arg;
 	char			*name;
 	enum mcp_version	 version;
+	enum policy		 policy;	/* the least for its calls */
 	int			 initialized;
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
 	int			 held;

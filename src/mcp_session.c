@@ -63,6 +63,12 @@ session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
 }
 
 void
+session_set_policy(struct session *s, int policy)
+{
+	s->policy = policy;
+}
+
+void
 session_free(struct session **sp)
 {
 	struct session *s = *sp;

@@ -33,6 +33,7 @@ struct tool_call {
 	const struct conf	*conf;
 	const struct dispatcher	*dispatcher;
 	json_t			*args;	/* checked: known, well typed */
+	enum policy		 policy; /* the least that is applied */
 	/* Out. */
 	json_t			*result;
 	struct job_spec		 spec;	/* but for principal */

@@ -7,6 +7,7 @@
 #include "conf.h"
 #include "json.h"
 #include "mem.h"
+#include "policy_name.h"
 #include "result.h"
 #include "tool.h"
 #include "units.h"
@@ -21,7 +22,10 @@ static const struct tool_param params[] = {
 	    "Seconds of wall-clock time after which the program is "
 	    "stopped." },
 	{ "stdin", TOOL_STRING, 0,
-	    "Text that input() and sys.stdin read; empty if absent." }
+	    "Text that input() and sys.stdin read; empty if absent." },
+	{ "policy", TOOL_STRING, 0,
+	    "isolated (all of Python) or restricted (a calculator: a few "
+	    "builtins, numeric libraries, no files)." }
 };
 
 static json_t *
@@ -105,6 +109,24 @@ check_timeout(struct tool_call *c, const json_t *value, uint64_t *ms)
 	return NULL;
 }
 
+/* A call may ask for less than its connection may have, never for more. */
+static char *
+check_policy(struct tool_call *c, const char *name)
+{
+	enum policy policy;
+
+	c->spec.policy = c->policy;
+	if (name == NULL)
+		return NULL;
+	if (policy_parse(name, &policy) == -1)
+		return xstrdup("The policy must be isolated or restricted.");
+	if (policy < c->policy)
+		return xstrdup("The policy isolated is not granted here; "
+		    "leave the argument out, or ask for restricted.");
+	c->spec.policy = policy;
+	return NULL;
+}
+
 static void
 set_limits(struct limits *l, const struct conf *c, uint64_t timeout_ms)
 {
@@ -129,6 +151,9 @@ run(struct tool_call *c)
 
 	why = check_code(c->conf, json_string_value(code), len);
 	if (why == NULL)
+		why = check_policy(c, json_string_value(json_object_get(
+		    c->args, "policy")));
+	if (why == NULL)
 		why = check_timeout(c, json_object_get(c->args, "timeout"),
 		    &timeout_ms);
 	if (why != NULL)
@@ -140,7 +165,6 @@ run(struct tool_call *c)
 		c->spec.stdin_data = xmemdupz(json_string_value(input),
 		    c->spec.stdin_len);
 	}
-	c->spec.policy = POLICY_ISOLATED;
 	set_limits(&c->spec.limits, c->conf, timeout_ms);
 	return TOOL_JOB;
 }

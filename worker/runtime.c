@@ -19,6 +19,7 @@
 #include "late_flush.h"
 #include "log.h"
 #include "mem.h"
+#include "policy.h"
 #include "prefault.h"
 #include "pyend.h"
 #include "pyerror.h"
@@ -67,7 +68,7 @@ runtime_init(void)
 	if (pystdio_init() == -1 || late_flush_init() == -1 ||
 	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
 		return -1;
-	return freeze();
+	return policy_init() == -1 ? -1 : freeze();
 }
 
 static void
@@ -244,18 +245,26 @@ leave_as(const struct pyjob *job)
 	_exit(job->status);
 }
 
+static int
+restrict_program(const struct pyjob *job, char **why)
+{
+	PyObject *mod = PyImport_AddModule("__main__");
+
+	return policy_restrict(PyModule_GetDict(mod), job->source, why);
+}
+
 static void
 run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 {
 	uint64_t cpu_start = clock_process_cpu_us(0);
-	char *text = xmemdupz(msg->code.data, msg->code.len);
+	char *text = xmemdupz(msg->code.data, msg->code.len), *why;
 
 	source_strip_fence(text, msg->code.len);
 	job->source.data = text;
 	job->source.len = msg->code.len;
-	if (msg->policy != POLICY_ISOLATED)
-		job->status = refuse("PolicyError", "policy restricted is not "
-		    "available in this version; use policy isolated.");
+	if (msg->policy != POLICY_ISOLATED && restrict_program(job, &why) ==
+	    -1)
+		job->status = refuse("PolicyError", why);
 	else if (write_program(job->source) == -1)
 		job->status = refuse("OSError", "the code cannot be written "
 		    "to the scratch directory; is limits.scratch smaller "
@@ -293,7 +302,9 @@ rehearsal_links(void)
 void
 runtime_rehearse(void *scratch)
 {
-	struct sandbox s = { .fd_job = -1 };
+	/* Most zygotes have a mount namespace; none is entered here. */
+	struct zygote_jail jail = { .layers = JAIL_BIT(JAIL_MOUNT) };
+	struct sandbox s = { .fd_job = -1, .jail = &jail };
 	struct msg_PARKED parked = { 0 };
 	struct msg_STARTED started = { PROTO_VERSION };
 	struct pyjob py = { .path = program };

@@ -118,7 +118,12 @@ test_run_arguments(void **state)
 	{ "{\"code\":{\"a\":1}}", 0, "not an object" },
 	{ "{\"code\":\"1\",\"stdin\":7}", 0, "stdin must be a string" },
 	{ "{\"code\":\"1\",\"session_id\":\"x\"}", 0,
-	    "no argument \"session_id\"; it takes: code, timeout, stdin." },
+	    "no argument \"session_id\"; it takes: code, timeout, stdin, "
+	    "policy." },
+	{ "{\"code\":\"1\",\"policy\":\"restricted\"}", 5000, "" },
+	{ "{\"code\":\"1\",\"policy\":\"isolated\"}", 5000, "" },
+	{ "{\"code\":\"1\",\"policy\":\"none\"}", 0,
+	    "must be isolated or restricted" },
 	{ "{\"Code\":\"1\"}", 0, "no argument \"Code\"" },
 	{ "{\"code\":\"1\",\"language\":null}", 5000, "" }
 	};

@@ -559,10 +559,71 @@ def test_warning_is_shown_in_each_run(zygote):
         assert b"main.py:2: RuntimeWarning: divide by zero" in r.stderr
 
 
-def test_policy_restricted_is_refused(run):
-    r = run("print('must not run')\n", policy=1)
+CALCULATIONS = [
+    ("print(sum(x * x for x in range(4)), math.pi)", "14 3.1415926535897"),
+    ("import random, json\nprint(json.dumps([random.random() < 1]))",
+     "[true]"),
+    ("print(np.linalg.det(np.eye(3)), pd.DataFrame({'a': [1, 2]}).sum().a)",
+     "1.0 3"),
+    ("print(sympy.integrate(sympy.Symbol('x')))", "x**2/2"),
+    ("f = sympy.lambdify(sympy.Symbol('y'), sympy.Symbol('y')**2)\n"
+     "print(f(3), scipy.optimize.brentq(lambda t: t - 1, 0, 3))", "9 1.0"),
+    ("print('{:.2f}'.format(1 / 3), f'{1 / 3:.1f}', datetime.date(2026, 1, 2))",
+     "0.33 0.3 2026-01-02"),
+    ("try:\n    1 / 0\nexcept:\n    print('caught')", "caught"),
+]
+
+
+@pytest.mark.parametrize("code, output", CALCULATIONS)
+def test_restricted_calculates(run, code, output):
+    r = run(code, policy=1)
+    assert r.exit_code == 0 and r.stdout.decode().startswith(output)
+
+
+REFUSED = [
+    ("import os", "import of os"),
+    ("from subprocess import run", "import of subprocess"),
+    ("import _io", "import of _io"),
+    ("print(().__class__)", "attribute __class__"),
+    ("g = (x for x in ())\ng.gi_frame", "attribute gi_frame"),
+    ("print(math._x)", "attribute _x"),
+    ("'{0.__init__}'.format(1)", "format()"),
+    ("s = '{}'\ns.format(1)", "format()"),
+    ("__builtins__", "name __builtins__"),
+]
+
+
+@pytest.mark.parametrize("code, what", REFUSED)
+def test_restricted_refuses_names(run, code, what):
+    r = run("print('must not run')\n" + code, policy=1)
     assert r.stdout == b"" and r.exit_code == 1
-    assert "restricted" in r.exception["message"]
+    assert r.exception["type"] == "PolicyError"
+    assert what in r.exception["message"] and "line" in r.exception["message"]
+
+
+EFFECTS = [
+    "np.fromfile('/etc/passwd', dtype='u1')",
+    "pd.read_csv('/etc/passwd')",
+    "pd.DataFrame({'a': [1]}).to_csv('x.csv')",
+    "np.save('x', np.eye(2))",
+    "sympy.sympify('__import__(\"os\").listdir(\"/\")')",
+    "np.memmap('/etc/passwd', mode='r')",
+]
+
+
+@pytest.mark.parametrize("code", EFFECTS)
+def test_restricted_refuses_effects(run, code):
+    r = run(code, policy=1)
+    assert r.exit_code == 1 and not r.files
+    # numpy's C code loses some exceptions and raises SystemError.
+    assert r.exception["type"] == "SystemError" or \
+        "policy restricted refuses" in r.exception["message"]
+
+
+def test_restricted_lacks_builtins(run):
+    for name in ("open", "eval", "exec", "getattr", "input", "type"):
+        r = run(name, policy=1)
+        assert r.exception["type"] == "NameError", name
 
 
 def test_done_comes_last_and_output_before_it(run):
