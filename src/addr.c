@@ -1,8 +1,11 @@
 #include "config.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "addr.h"
 
@@ -69,4 +72,17 @@ addr_next(const char **cursor, struct addr *a, const char **why)
 	*cursor = s + len;
 	*why = split(s, len, a);
 	return *why == NULL ? 1 : -1;
+}
+
+int
+addr_is_loopback(const struct addr *a)
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, a->host, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	if (inet_pton(AF_INET6, a->host, &v6) == 1)
+		return IN6_IS_ADDR_LOOPBACK(&v6);
+	return strcasecmp(a->host, "localhost") == 0;
 }

@@ -1,7 +1,7 @@
 #ifndef ADDER_ADDR_H
 #define ADDER_ADDR_H
 
-/* One entry of listen.tcp, not yet resolved. */
+/* One entry of listen.tcp or listen.http, not yet resolved. */
 struct addr {
 	char	host[256];
 	char	port[6];
@@ -13,5 +13,7 @@ struct addr {
  * filled in; 0: the list is used up; -1: *why (static) says what is wrong.
  */
 int	addr_next(const char **cursor, struct addr *a, const char **why);
+/* Whether only this machine reaches it: localhost, 127.0.0.0/8 or ::1. */
+int	addr_is_loopback(const struct addr *);
 
 #endif

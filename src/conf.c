@@ -249,6 +249,7 @@ resolve(struct loader *l)
 	if (resolve_zygote(l, &c->zygote_path) == -1 ||
 	    resolve_python(l, &c->python_env) == -1)
 		return -1;
+	make_absolute(&c->http_token_file);
 	if (resolve_path(l, &c->zygote_warm_file, S_IFREG,
 	    "there is no such file") == -1)
 		return -1;

@@ -142,7 +142,7 @@ check_unix(const char *s)
 }
 
 static const char *
-check_tcp(const char *s)
+check_addresses(const char *s)
 {
 	const char *why;
 	struct addr a;
@@ -231,7 +231,8 @@ static const struct {
 } text_checks[] = {
 	{ "listen.unix",	check_unix },
 	{ "listen.unix_mode",	check_mode },
-	{ "listen.tcp",		check_tcp },
+	{ "listen.tcp",		check_addresses },
+	{ "listen.http",	check_addresses },
 	{ "log.level",		check_level },
 	{ "listen.unix_policy",	check_own_policy },
 	{ "listen.tcp_policy",	check_own_policy },

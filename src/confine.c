@@ -37,9 +37,10 @@ become_user(const char *name, char **why)
 
 /* Only what a reload reads may still be opened. */
 static int
-restrict_files(const char *conf_file)
+restrict_files(const char *conf, const char *tokens)
 {
-	struct landlock_path path = { conf_file, LANDLOCK_READ };
+	struct landlock_path paths[2];
+	size_t n = 0;
 	int ruleset, rv;
 
 #ifdef __SANITIZE_ADDRESS__
@@ -48,7 +49,11 @@ restrict_files(const char *conf_file)
 #endif
 	if (landlock_abi() == 0)
 		return 0;	/* the report on the jail says so */
-	ruleset = landlock_ruleset(&path, conf_file != NULL);
+	if (conf != NULL)
+		paths[n++] = (struct landlock_path){ conf, LANDLOCK_READ };
+	if (tokens != NULL)
+		paths[n++] = (struct landlock_path){ tokens, LANDLOCK_READ };
+	ruleset = landlock_ruleset(paths, n);
 	if (ruleset == -1)
 		return -1;
 	rv = landlock_restrict(ruleset);
@@ -62,7 +67,7 @@ directory_of(const char *file)
 {
 	char *path, *slash;
 
-	if (file == NULL)
+	if (file == NULL || file[0] == '\0')
 		return NULL;
 	path = realpath(file, NULL);
 	if (path != NULL && (slash = strrchr(path, '/')) != NULL)
@@ -74,6 +79,7 @@ int
 confine_server(const struct conf *conf, const char *conf_file, char **why)
 {
 	char *directory = directory_of(conf_file);
+	char *tokens = directory_of(conf->http_token_file);
 	const char *step = NULL;
 
 	/* While it still may. */
@@ -81,16 +87,18 @@ confine_server(const struct conf *conf, const char *conf_file, char **why)
 		step = "bounding";
 	else if (become_user(conf->user, why) == -1) {
 		free(directory);
+		free(tokens);
 		return -1;
 	} else if (caps_set(0) == -1)
 		step = "capabilities";
 	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		step = "no_new_privs";
-	else if (restrict_files(directory) == -1)
+	else if (restrict_files(directory, tokens) == -1)
 		step = "landlock";
 	else if (confine_filter_load() == -1)
 		step = "seccomp";
 	free(directory);
+	free(tokens);
 	if (step == NULL)
 		return 0;
 	xasprintf(why, "adderd cannot give up its rights (%s): %s.", step,

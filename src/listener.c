@@ -6,9 +6,6 @@
 #include <sys/un.h>
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +16,7 @@
 
 #include "addr.h"
 #include "conf.h"
+#include "inet_socket.h"
 #include "listener.h"
 #include "log.h"
 #include "mem.h"
@@ -60,29 +58,6 @@ name_unix(int fd, char *buf, size_t len)
 		    (long)cred.uid, (long)cred.pid);
 }
 
-/* "127.0.0.1:7000" or "[::1]:7000". */
-static void
-name_inet(const struct sockaddr *sa, socklen_t sa_len, char *buf, size_t len)
-{
-	char host[NI_MAXHOST], port[NI_MAXSERV];
-
-	if (getnameinfo(sa, sa_len, host, sizeof host, port, sizeof port,
-	    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		snprintf(buf, len, "?");
-	else
-		snprintf(buf, len, strchr(host, ':') != NULL ? "[%s]:%s" :
-		    "%s:%s", host, port);
-}
-
-static void
-set_tcp_options(int fd)
-{
-	int on = 1;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-}
-
 static void
 on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *sa,
     int sa_len, void *arg)
@@ -93,8 +68,8 @@ on_accept(struct evconnlistener *ev, evutil_socket_t fd, struct sockaddr *sa,
 	if (l->kind == TRANSPORT_UNIX)
 		name_unix(fd, name, sizeof name);
 	else {
-		set_tcp_options(fd);
-		name_inet(sa, sa_len, address, sizeof address);
+		inet_set_options(fd);
+		inet_name(sa, sa_len, address, sizeof address);
 		snprintf(name, sizeof name, "tcp client (%s)", address);
 	}
 	l->all->accept(fd, l->kind, name, l->all->arg);
@@ -155,76 +130,13 @@ add(struct listeners *ls, int fd, enum transport_kind kind, char **why)
 }
 
 static int
-bind_tcp(const struct addrinfo *ai)
+on_bound(int fd, const char *address, void *arg, char **why)
 {
-	int on = 1, saved;
-	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0);
-
-	if (fd == -1)
+	if (add(arg, fd, TRANSPORT_TCP, why) == -1)
 		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (ai->ai_family == AF_INET6)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
-		return fd;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return -1;
-}
-
-static void
-log_tcp(int fd)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof ss;
-	char address[96];
-
-	if (getsockname(fd, (struct sockaddr *)&ss, &len) == -1)
-		return;
-	name_inet((struct sockaddr *)&ss, len, address, sizeof address);
 	/* Tests, and whoever asked for port 0, read the port here. */
 	log_info("listening on tcp %s", address);
-}
-
-/* A name such as localhost may have several addresses; one that can be had
- * is enough. */
-static int
-bind_all(struct listeners *ls, const struct addrinfo *ai, char **why)
-{
-	int fd, bound = 0;
-
-	for (; ai != NULL; ai = ai->ai_next) {
-		if ((fd = bind_tcp(ai)) == -1)
-			continue;
-		if (add(ls, fd, TRANSPORT_TCP, why) == -1)
-			return -1;
-		log_tcp(fd);
-		bound = 1;
-	}
-	return bound ? 0 : -1;
-}
-
-static int
-open_tcp(struct listeners *ls, const struct addr *a, char **why)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
-	    .ai_flags = AI_PASSIVE }, *list;
-	int rv;
-
-	rv = getaddrinfo(a->host, a->port, &hints, &list);
-	if (rv != 0) {
-		xasprintf(why, "listen.tcp: cannot resolve %s: %s", a->host,
-		    gai_strerror(rv));
-		return -1;
-	}
-	rv = bind_all(ls, list, why);
-	if (rv == -1 && *why == NULL)
-		xasprintf(why, "listen.tcp: cannot bind %s port %s: %s",
-		    a->host, a->port, strerror(errno));
-	freeaddrinfo(list);
-	return rv;
+	return 0;
 }
 
 static int
@@ -261,7 +173,7 @@ listeners_open(struct event_base *base, const struct conf *conf,
 	if (conf->listen_unix[0] != '\0')
 		rv = open_unix(ls, conf, why);
 	while (rv == 0 && addr_next(&cursor, &a, &trouble) == 1)
-		rv = open_tcp(ls, &a, why);
+		rv = inet_open(&a, "listen.tcp", on_bound, ls, why);
 	if (rv == -1)
 		listeners_free(&ls);
 	return ls;

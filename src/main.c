@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "conf.h"
+#include "http_access.h"
 #include "keeper_guard.h"
 #include "log.h"
 #include "mem.h"
@@ -117,6 +118,23 @@ choose_file(struct command *c)
 		c->server.file = DEFAULT_FILE;
 }
 
+/* What -n should find too: tokens that are missing or wrong. */
+static int
+check_access(const struct conf *conf)
+{
+	struct http_access *access;
+	char *why;
+
+	access = http_access_new(conf, &why);
+	if (access == NULL) {
+		fprintf(stderr, "adderd: %s\n", why);
+		free(why);
+		return -1;
+	}
+	http_access_free(&access);
+	return 0;
+}
+
 static int
 run(struct command *c)
 {
@@ -131,6 +149,10 @@ run(struct command *c)
 		free(why);
 		return EXIT_USAGE;
 	}
+	if (check_access(conf) == -1) {
+		conf_unref(&conf);
+		return EXIT_USAGE;
+	}
 	if (c->dump)
 		conf_dump(conf, stdout);
 	if (c->dump || c->check) {
@@ -138,9 +160,9 @@ run(struct command *c)
 		return fflush(stdout) == 0 ? 0 : EXIT_RUNTIME;
 	}
 	if (!c->server.stdio && conf->listen_unix[0] == '\0' &&
-	    conf->listen_tcp[0] == '\0') {
-		fputs("adderd: there is nothing to serve: set listen.unix "
-		    "or listen.tcp, or use --stdio\n", stderr);
+	    conf->listen_tcp[0] == '\0' && conf->listen_http[0] == '\0') {
+		fputs("adderd: there is nothing to serve: set listen.unix, "
+		    "listen.tcp or listen.http, or use --stdio\n", stderr);
 		conf_unref(&conf);
 		return EXIT_USAGE;
 	}

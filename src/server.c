@@ -16,6 +16,7 @@
 #include "conf.h"
 #include "confine.h"
 #include "dispatcher.h"
+#include "http.h"
 #include "json.h"
 #include "listener.h"
 #include "log.h"
@@ -31,6 +32,13 @@
 #define READY_LOOK_US	20000
 #define READY_WAIT_US	120000000
 
+int
+server_has_clients(const struct server *s)
+{
+	return s->nclients > 0 ||
+	    (s->http != NULL && http_connections(s->http) > 0);
+}
+
 void
 server_stop(struct server *s)
 {
@@ -41,8 +49,10 @@ server_stop(struct server *s)
 		log_debug("stopping");
 		listeners_free(&s->listeners);
 		clients_stop(s, "The server is shutting down.");
+		if (s->http != NULL)
+			http_stop(s->http);
 		event_add(s->ev_stop, &wait);
-		if (s->nclients > 0)
+		if (server_has_clients(s))
 			return;
 	}
 	event_base_loopbreak(s->base);
@@ -125,6 +135,7 @@ reload(struct server *s)
 	set_log_level(s);
 	mcp_set_conf(s->mcp, conf);
 	clients_set_conf(s);
+	http_set_conf(s->http, conf);
 	dispatcher_reload(s->dispatcher, conf);
 	log_info("reloaded");
 	watch_ready(s);
@@ -183,6 +194,15 @@ static void
 on_accept(int fd, enum transport_kind kind, const char *name, void *arg)
 {
 	client_new(arg, kind, fd, fd, name);
+}
+
+static void
+on_http_idle(void *arg)
+{
+	struct server *s = arg;
+
+	if (s->stopping && !server_has_clients(s))
+		server_stop(s);
 }
 
 /* epoll cannot watch regular files, which stdin or stdout may be. */
@@ -267,7 +287,7 @@ confine(struct server *s, char **why)
 static void
 raise_descriptor_limit(const struct conf *conf)
 {
-	rlim_t want = conf->clients_max + 4 * (conf->pool_max +
+	rlim_t want = 2 * conf->clients_max + 4 * (conf->pool_max +
 	    conf->pool_warm) + 128;
 	struct rlimit rl;
 
@@ -315,6 +335,9 @@ start(struct server *s, char **why)
 	if (s->listeners == NULL)
 		return -1;
 	listeners_set_remover(s->listeners, remove_socket, s);
+	s->http = http_new(s->base, s->conf, on_http_idle, s, why);
+	if (s->http == NULL)
+		return -1;
 	if (confine(s, why) == -1)
 		return -1;
 	watch_ready(s);
@@ -328,6 +351,7 @@ end(struct server *s)
 
 	listeners_free(&s->listeners);
 	clients_free(s);
+	http_free(&s->http);
 	mcp_free(&s->mcp);
 	selftest_free(&s->selftest);
 	dispatcher_free(&s->dispatcher);

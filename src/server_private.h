@@ -11,6 +11,7 @@
 
 struct client;
 struct event;
+struct http;
 
 #define SERVER_SIGNALS	5
 
@@ -22,6 +23,7 @@ struct server {
 	struct mcp		*mcp;
 	struct selftest		*selftest;	/* NULL where it is off */
 	struct listeners	*listeners;
+	struct http		*http;
 	TAILQ_HEAD(, client)	 clients;
 	unsigned		 nclients;
 	struct event		*ev_signals[SERVER_SIGNALS];
@@ -35,6 +37,8 @@ struct server {
 
 /* Ends the server in order; for the second time, at once. */
 void	server_stop(struct server *);
+/* Whether anybody is still to be sent something. */
+int	server_has_clients(const struct server *);
 
 /* --- client.c */
 
