@@ -1,6 +1,6 @@
 """Runs one Python program through an MCP server on its standard streams.
 
-usage: mcp_client.py ADDERD PROGRAM.py
+usage: mcp_client.py ADDERD PROGRAM.py [OPTION of adderd ...]
 
 The whole exchange of a client is here: initialize, the notification that it
 is done, one tools/call.  Needs nothing but the standard library.
@@ -55,13 +55,13 @@ class Client:
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    program = sys.argv[2]
+    adderd, program, *options = sys.argv[1:]
     with open(program, encoding="utf-8") as file:
         code = file.read()
 
-    client = Client([sys.argv[1], "--stdio"])
+    client = Client([adderd, "--stdio", *options])
     server = client.initialize()["serverInfo"]
     result = client.request("tools/call", {
         "name": "run_python",
