@@ -236,6 +236,7 @@ static const struct {
 	{ "log.level",		check_level },
 	{ "listen.unix_policy",	check_own_policy },
 	{ "listen.tcp_policy",	check_own_policy },
+	{ "listen.http_policy",	check_own_policy },
 	{ "policy",		check_policy },
 	{ "python.modules",	check_modules },
 	{ "sandbox.mode",	check_sandbox_mode },

@@ -19,14 +19,14 @@ X(listen_unix_group, STR, "listen.unix_group", "", 0, 0, RESTART,	\
   "Group that owns the Unix socket; empty to leave it alone.")		\
 X(listen_tcp, STR, "listen.tcp", "", 0, 0, RESTART,			\
   "Comma-separated host:port addresses for raw MCP over TCP; a port alone means 127.0.0.1.  Empty for none.") \
-<<<<<<< HEAD
 X(policy, STR, "policy", "isolated", 0, 0, RELOAD,			\
   "What programs may do.  isolated: all of Python, in the jail.  restricted: a calculator, a few builtins and numeric libraries; calls may ask for restricted, never for more.") \
 X(listen_unix_policy, STR, "listen.unix_policy", "", 0, 0, RELOAD,	\
   "Policy for connections to the Unix socket; empty for that of policy.") \
 X(listen_tcp_policy, STR, "listen.tcp_policy", "", 0, 0, RELOAD,	\
   "Policy for connections over TCP; empty for that of policy.")		\
-=======
+X(listen_http_policy, STR, "listen.http_policy", "", 0, 0, RELOAD,	\
+  "Policy for HTTP; empty for that of policy.")				\
 X(listen_http, STR, "listen.http", "", 0, 0, RESTART,			\
   "Comma-separated host:port addresses for HTTP; a port alone means 127.0.0.1, and any that other machines reach needs http.token_file.  Empty for none.") \
 X(http_token_file, STR, "http.token_file", "", 0, 0, RELOAD,		\
@@ -37,7 +37,6 @@ X(http_origins, STR, "http.origins", "localhost,127.0.0.1,[::1]", 0, 0, RELOAD, 
   "Comma-separated hosts, or whole origins such as https://app.example, of web pages that may send HTTP requests; * for any.") \
 X(http_timeout, TIME, "http.timeout", "60s", 100, 86400000, RELOAD,	\
   "Time in which an HTTP client has to send a whole request, and for which a connection without one is kept.") \
->>>>>>> 87adfaf (http: serve HTTP/1.1 behind Host, Origin and bearer checks)
 X(clients_max, UINT, "clients.max", "256", 1, 65536, RELOAD,		\
   "Connections served at once, on sockets and over HTTP each; further ones wait to be accepted.") \
 X(client_calls_max, UINT, "clients.calls_max", "64", 1, 65536, RELOAD,	\
