@@ -12,15 +12,12 @@
 #include "fdutil.h"
 #include "prefault.h"
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ	22
+#ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE	23
 #endif
 
 #define RANGES_MAX	4096
-/* Pages between two that are wanted are mapped, too, where they are few: a
- * call costs more than they do. */
-#define GAP_PAGES	2
+#define AROUND_PAGES	16
 
 /* Of an entry of /proc/self/pagemap (proc(5)). */
 #define PAGE_PRESENT	(1ull << 63)
@@ -29,7 +26,7 @@
 struct range {
 	uintptr_t	start;
 	size_t		pages;
-	int		advice;
+	int		written;
 };
 
 static struct range	ranges[RANGES_MAX];
@@ -37,18 +34,16 @@ static size_t		nranges;
 static unsigned		npages[2];	/* written, read */
 
 static void
-add_page(uintptr_t at, int advice, size_t page)
+add_page(uintptr_t at, int written, size_t page)
 {
 	struct range *last = nranges > 0 ? &ranges[nranges - 1] : NULL;
 	uintptr_t end;
 
-	npages[advice == MADV_POPULATE_READ]++;
-	if (last != NULL && last->advice == advice) {
+	npages[!written]++;
+	if (last != NULL && last->written == written) {
 		end = last->start + last->pages * page;
-		/* Pages that are only read may be joined over a gap. */
-		if (at == end || (advice == MADV_POPULATE_READ &&
-		    at - end <= GAP_PAGES * page)) {
-			last->pages = (at - last->start) / page + 1;
+		if (at == end) {
+			last->pages++;
 			return;
 		}
 	}
@@ -56,7 +51,7 @@ add_page(uintptr_t at, int advice, size_t page)
 		return;
 	ranges[nranges].start = at;
 	ranges[nranges].pages = 1;
-	ranges[nranges++].advice = advice;
+	ranges[nranges++].written = written;
 }
 
 static void
@@ -79,8 +74,7 @@ note_mapping(int pagemap, uintptr_t start, uintptr_t end, int writable,
 		for (i = 0; i < n; i++)
 			if (entries[i] & PAGE_PRESENT)
 				add_page(at + i * page,
-				    writable && !(entries[i] & PAGE_OF_FILE) ?
-				    MADV_POPULATE_WRITE : MADV_POPULATE_READ,
+				    writable && !(entries[i] & PAGE_OF_FILE),
 				    page);
 	}
 }
@@ -154,13 +148,31 @@ prefault_counts(unsigned *written, unsigned *read_only)
 	*read_only = npages[1];
 }
 
+/*
+ * Pages that are only read come in groups anyway: the kernel maps those
+ * around one that is read (fault_around_bytes, 64 KiB by default).  To have
+ * each of them populated costs a walk for each.
+ */
+static void
+touch(const struct range *r, size_t page)
+{
+	const volatile char *at = (const volatile char *)r->start;
+	size_t i;
+
+	for (i = 0; i < r->pages; i += AROUND_PAGES)
+		(void)at[i * page];
+}
+
 void
 prefault_apply(void)
 {
 	size_t i, page = sysconf(_SC_PAGESIZE);
 
 	for (i = 0; i < nranges; i++)
-		if (madvise((void *)ranges[i].start, ranges[i].pages * page,
-		    ranges[i].advice) == -1 && errno == EINVAL)
+		if (!ranges[i].written)
+			touch(&ranges[i], page);
+		else if (madvise((void *)ranges[i].start,
+		    ranges[i].pages * page, MADV_POPULATE_WRITE) == -1 &&
+		    errno == EINVAL)
 			return;		/* an older kernel */
 }

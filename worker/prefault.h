@@ -14,7 +14,8 @@
 int	prefault_record(void (*rehearse)(void *), void *arg);
 /* The number of pages: to be written, to be read. */
 void	prefault_counts(unsigned *written, unsigned *read);
-/* In a fresh worker: maps them (madvise(2), MADV_POPULATE_*, Linux 5.14). */
+/* In a fresh worker: maps them (madvise(2), MADV_POPULATE_WRITE, Linux
+ * 5.14). */
 void	prefault_apply(void);
 
 #endif
