@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base64.h"
@@ -34,4 +35,41 @@ base64_encode(const void *data, size_t n)
 	}
 	*out = '\0';
 	return text;
+}
+
+static int
+value_of(char c)
+{
+	const char *at = c == '\0' ? NULL : strchr(alphabet, c);
+
+	return at == NULL ? -1 : (int)(at - alphabet);
+}
+
+char *
+base64_decode(const char *text, size_t len, size_t *out_len)
+{
+	char *out = xmalloc(len / 4 * 3 + 1);
+	size_t i, n = 0, pad = 0;
+	unsigned bits = 0;
+	int v = 0;
+
+	if (len % 4 == 0)
+		while (pad < 2 && pad < len && text[len - 1 - pad] == '=')
+			pad++;
+	for (i = 0; i < len - pad && v != -1; i++) {
+		if ((v = value_of(text[i])) == -1)
+			break;
+		bits = bits << 6 | v;
+		if (i % 4 != 0)
+			out[n++] = bits >> (6 - i % 4 * 2);
+	}
+	/* Bits that no byte has must be zero, so that a text is unique. */
+	if (v == -1 || len % 4 != 0 || (pad == 2 && (bits & 15) != 0) ||
+	    (pad == 1 && (bits & 3) != 0)) {
+		free(out);
+		return NULL;
+	}
+	out[n] = '\0';
+	*out_len = n;
+	return out;
 }

@@ -13,26 +13,26 @@
 /* A message of up to 64 MiB holds millions of empty requests. */
 #define BATCH_MAX	1000
 
-enum method_flag { ALONE = 1 << 2 };	/* never in a batch */
-
 static const struct method {
 	const char	*name;
 	json_t		*(*run)(struct request *);
 	unsigned	 flags;		/* the eras that have it, and more */
 } methods[] = {
 	{ "initialize",		mcp_initialize,		ERA_LEGACY | ALONE },
+	{ "server/discover",	mcp_discover,	ERA_MODERN | CACHED },
 	{ "ping",		mcp_ping,		ERA_LEGACY },
 	{ "logging/setLevel",	mcp_set_level,		ERA_LEGACY },
-	{ "tools/list",		mcp_tools_list,	ERA_LEGACY | ERA_MODERN },
+	{ "tools/list",		mcp_tools_list,
+	    ERA_LEGACY | ERA_MODERN | CACHED },
 	{ "tools/call",		mcp_tools_call,	ERA_LEGACY | ERA_MODERN },
 	{ "resources/list",	mcp_resources_list,
-	    ERA_LEGACY | ERA_MODERN },
+	    ERA_LEGACY | ERA_MODERN | UNCACHED },
 	{ "resources/templates/list", mcp_templates_list,
-	    ERA_LEGACY | ERA_MODERN },
+	    ERA_LEGACY | ERA_MODERN | CACHED },
 	{ "resources/read",	mcp_resources_read,
-	    ERA_LEGACY | ERA_MODERN },
+	    ERA_LEGACY | ERA_MODERN | UNCACHED },
 	{ "prompts/list",	mcp_prompts_list,
-	    ERA_LEGACY | ERA_MODERN },
+	    ERA_LEGACY | ERA_MODERN | CACHED },
 	{ "prompts/get",	mcp_prompts_get,
 	    ERA_LEGACY | ERA_MODERN },
 	{ "completion/complete", mcp_complete,	ERA_LEGACY | ERA_MODERN },
@@ -51,20 +51,12 @@ mcp_fail(struct request *r, enum rpc_code code, json_t *data,
 	va_start(ap, fmt);
 	xvasprintf(&why, fmt, ap);
 	va_end(ap);
+	/* The modern era has no code of its own for it. */
+	if (r->era == ERA_MODERN && code == RPC_UNKNOWN_RESOURCE)
+		code = RPC_INVALID_PARAMS;
 	r->error = rpc_error(r->id, code, why, data);
 	free(why);
 	return NULL;
-}
-
-/*
- * The era of a message is the message's own claim.  Only the legacy one is
- * served so far: a peer that claims the other gets this one's answers, and
- * server/discover is unknown, so it falls back to initialize.
- */
-static enum mcp_era
-era_of(const struct rpc_message *m)
-{
-	return ERA_LEGACY;
 }
 
 static const struct method *
@@ -83,23 +75,31 @@ static json_t *
 run_method(struct request *r)
 {
 	const struct method *method = find_method(r->method, r->era);
+	json_t *result;
 
-	if (method == NULL)
+	if (era_check(r) == -1)
+		return NULL;
+	if (method == NULL) {
+		if (r->era == ERA_MODERN)
+			exchange_status(r->exchange, 404);
 		return mcp_fail(r, RPC_UNKNOWN_METHOD, NULL,
 		    "There is no method \"%.100s\".", r->method);
+	}
 	if (call_find(r->session, r->id) != NULL)
 		return mcp_fail(r, RPC_INVALID_REQUEST, NULL,
 		    "The id belongs to a request that still runs.");
 	if (r->exchange->batch != NULL && (method->flags & ALONE) != 0)
 		return mcp_fail(r, RPC_INVALID_REQUEST, NULL,
 		    "The method %s must not be in a batch.", r->method);
-	return method->run(r);
+	result = method->run(r);
+	return result == NULL ? NULL :
+	    era_finish(r->era, method->flags, result);
 }
 
 static void
 request(struct exchange *x, const struct rpc_message *m)
 {
-	struct request r = { era_of(m), x->session, x, m->id, m->method,
+	struct request r = { era_of(m->params), x->session, x, m->id, m->method,
 	    m->params, NULL };
 	json_t *none = NULL, *result;
 
@@ -129,6 +129,20 @@ notification(struct session *s, const struct rpc_message *m)
 	call_cancel(c);
 }
 
+/* Over HTTP even what is not answered may be refused. */
+static int
+refuse_version(struct exchange *x)
+{
+	const char *why = era_trouble(x->session);
+
+	if (why == NULL)
+		return 0;
+	exchange_open(x);
+	exchange_status(x, 400);
+	exchange_answer(x, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL));
+	return 1;
+}
+
 static void
 handle(struct exchange *x, const json_t *value)
 {
@@ -140,13 +154,17 @@ handle(struct exchange *x, const json_t *value)
 		request(x, &m);
 		break;
 	case RPC_NOTIFICATION:
+		if (refuse_version(x))
+			break;
 		notification(x->session, &m);
 		break;
 	case RPC_RESPONSE:
 		/* We never ask the peer anything. */
+		refuse_version(x);
 		break;
 	case RPC_INVALID:
 		exchange_open(x);
+		exchange_status(x, 400);
 		exchange_answer(x, rpc_error(m.id, RPC_INVALID_REQUEST,
 		    m.why, NULL));
 		break;
@@ -155,8 +173,16 @@ handle(struct exchange *x, const json_t *value)
 
 /* NULL if the array may be served as a batch. */
 static const char *
-batch_trouble(const struct session *s, const json_t *value)
+batch_trouble(struct session *session, const json_t *value)
 {
+	const struct session *s = session_root(session);
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(value, i, item)
+		if (era_of(json_object_get(item, "params")) == ERA_MODERN)
+			return "A message of version 2026-07-28 must not "
+			    "be in a batch.";
 	if (!s->initialized || s->version != MCP_2025_03_26)
 		return "Batches belong to protocol version 2025-03-26 only; "
 		    "send each message by itself.";
@@ -176,6 +202,7 @@ receive_batch(struct session *s, const json_t *value)
 	size_t i;
 
 	if (why != NULL) {
+		s->status = 400;
 		session_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why,
 		    NULL));
 		return;
@@ -195,6 +222,7 @@ session_receive(struct session *s, const char *text, size_t len)
 
 	value = rpc_parse(text, len, &fault);
 	if (value == NULL) {
+		s->status = 400;
 		session_send(s, rpc_error(fault.id, fault.code, fault.why,
 		    NULL));
 		json_decref(fault.id);
@@ -208,6 +236,15 @@ session_receive(struct session *s, const char *text, size_t len)
 		exchange_drop(x);
 	}
 	json_decref(value);
+}
+
+void
+session_receive_http(struct session *s, const char *text, size_t len,
+    const struct mcp_headers *headers)
+{
+	s->headers = headers;
+	session_receive(s, text, len);
+	s->headers = NULL;
 }
 
 void

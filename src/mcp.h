@@ -18,6 +18,13 @@ struct mcp;
 struct selftest;
 struct session;
 
+/* What HTTP says of a message beside its body; NULL where it says nothing. */
+struct mcp_headers {
+	const char	*version;	/* MCP-Protocol-Version */
+	const char	*method;	/* Mcp-Method */
+	const char	*name;		/* Mcp-Name */
+};
+
 struct mcp_carrier {
 	/* Sends one message: a line of ASCII without its newline.  Must not
 	 * end the session. */
@@ -41,12 +48,29 @@ json_t		*mcp_status(const struct mcp *);
 /* One connection of one peer; name is for the log and copied. */
 struct session	*session_new(struct mcp *, const struct mcp_carrier *,
 		    void *arg, const char *name);
+/*
+ * A session below another: with its own carrier, but one with it for what a
+ * handshake settles and for who owns what.  With shared_ids, calls of all
+ * below one are found by their ids from each.  The parent's carrier may be
+ * NULL; it is freed after them.
+ */
+struct session	*session_below(struct session *parent, int shared_ids,
+		    const struct mcp_carrier *, void *arg);
 /* The least that is applied to its calls (enum policy of proto.h). */
 void		 session_set_policy(struct session *, int policy);
 /* Cancels its calls; nothing more is sent. */
 void		 session_free(struct session **);
 /* One line from the peer. */
 void		 session_receive(struct session *, const char *, size_t);
+/* One message that came with headers. */
+void		 session_receive_http(struct session *, const char *, size_t,
+		    const struct mcp_headers *);
+/* The status that HTTP has for what was sent last, 200 by default. */
+int		 session_status(const struct session *);
+/* Whether a handshake is through. */
+int		 session_initialized(const struct session *);
+/* Whether an answer may be preceded by notifications. */
+int		 session_streams(const struct session *);
 /* The peer sent a line longer than max bytes, which was skipped. */
 void		 session_overlong(struct session *, size_t max);
 /* The carrier is full: output of running jobs is not read until off. */

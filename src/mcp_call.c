@@ -33,12 +33,33 @@ static const struct job_observer observer = {
 struct call *
 call_find(struct session *s, const json_t *id)
 {
+	struct session *other;
 	struct call *c;
 
 	TAILQ_FOREACH(c, &s->calls, entry)
 		if (json_equal(c->id, id))
 			return c;
+	if (s->parent == NULL || !s->shared_ids)
+		return NULL;
+	TAILQ_FOREACH(other, &s->parent->children, sibling)
+		TAILQ_FOREACH(c, &other->calls, entry)
+			if (other->shared_ids && json_equal(c->id, id))
+				return c;
 	return NULL;
+}
+
+static unsigned
+calls_of(const struct session *s)
+{
+	const struct session *other;
+	unsigned n = s->ncalls;
+
+	if (s->parent == NULL || !s->shared_ids)
+		return n;
+	n = 0;
+	TAILQ_FOREACH(other, &s->parent->children, sibling)
+		n += other->ncalls;
+	return n;
 }
 
 /* What this request asks for, or else what the session does. */
@@ -48,7 +69,10 @@ wish_of(struct request *r)
 	const char *name = json_string_value(json_object_get(json_object_get(
 	    r->params, "_meta"), "io.modelcontextprotocol/logLevel"));
 
-	return name != NULL ? level_parse(name) : r->session->log_level;
+	if (name != NULL)
+		return level_parse(name);
+	return r->era == ERA_MODERN ? LEVELS :
+	    session_root(r->session)->log_level;
 }
 
 static struct call *
@@ -59,6 +83,7 @@ call_new(struct request *r)
 
 	c->session = s;
 	c->exchange = r->exchange;
+	c->era = r->era;
 	c->id = json_incref(r->id);
 	c->progress = progress_new(s, json_object_get(json_object_get(
 	    r->params, "_meta"), "progressToken"));
@@ -147,7 +172,7 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 		    LEVEL_INFO : LEVEL_WARNING, "adder", json_deep_copy(
 		    json_object_get(json_object_get(result, "_meta"),
 		    "adder/receipt")));
-	call_answer(c, rpc_result(c->id, result));
+	call_answer(c, rpc_result(c->id, era_finish(c->era, 0, result)));
 }
 
 static void
@@ -164,7 +189,7 @@ on_again(evutil_socket_t fd, short what, void *arg)
 		t.result = result_of_error("Python is still starting; try "
 		    "again in a few seconds.");
 	}
-	call_answer(c, rpc_result(c->id, t.result));
+	call_answer(c, rpc_result(c->id, era_finish(c->era, 0, t.result)));
 }
 
 static void
@@ -188,8 +213,8 @@ call_run(struct call *c, struct tool_call *t)
 	struct session *s = c->session;
 
 	c->note = t->note;
-	/* Whose turn it is goes by connection. */
-	t->spec.principal = s;
+	/* Whose turn it is goes by connection, or by session. */
+	t->spec.principal = session_root(s);
 	c->job = dispatcher_submit(s->mcp->dispatcher, &t->spec, &observer,
 	    c);
 	if (s->held)
@@ -249,7 +274,7 @@ mcp_tools_call(struct request *r)
 	if ((tool = tool_find(name)) == NULL)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "There is no tool \"%.100s\".", name);
-	if (r->session->ncalls >= conf->client_calls_max)
+	if (calls_of(r->session) >= conf->client_calls_max)
 		return refuse_busy(conf->client_calls_max);
 	args = tool_check(tool, args, &why);
 	if (args == NULL) {

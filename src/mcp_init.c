@@ -15,6 +15,17 @@ static const char *const versions[MCP_VERSIONS] = {
 	[MCP_2025_11_25] = "2025-11-25"
 };
 
+const char *const *
+mcp_legacy_versions(void)
+{
+	static const char *list[MCP_VERSIONS + 1];
+	size_t i;
+
+	for (i = 0; i < MCP_VERSIONS; i++)
+		list[i] = versions[MCP_VERSIONS - 1 - i];
+	return list;
+}
+
 /* The version asked for, or our latest: whether that will do is for the
  * client to decide, so this is no error. */
 static enum mcp_version
@@ -29,8 +40,8 @@ negotiate(const char *asked)
 }
 
 /* Hosts put this into a model's prompt; some cut it at 2048 characters. */
-static json_t *
-instructions(const struct conf *c)
+json_t *
+mcp_instructions(const struct conf *c)
 {
 	char timeout[32], most[32], output[32];
 
@@ -54,9 +65,23 @@ instructions(const struct conf *c)
 }
 
 json_t *
+mcp_capabilities(void)
+{
+	return json_pack("{s:{}, s:{}, s:{}, s:{}, s:{}}", "tools",
+	    "logging", "resources", "prompts", "completions");
+}
+
+json_t *
+mcp_server_info(void)
+{
+	return json_pack("{s:s, s:s, s:s}", "name", "adder", "title",
+	    "adder: run Python", "version", PACKAGE_VERSION);
+}
+
+json_t *
 mcp_initialize(struct request *r)
 {
-	struct session *s = r->session;
+	struct session *s = session_root(r->session);
 	const char *asked = json_string_value(json_object_get(r->params,
 	    "protocolVersion"));
 	const char *client = json_string_value(json_object_get(
@@ -71,12 +96,9 @@ mcp_initialize(struct request *r)
 	log_debug("%s is %s, version %s", s->name,
 	    client != NULL ? client : "a client without a name",
 	    versions[s->version]);
-	return json_pack("{s:s, s:{s:{}, s:{}, s:{}, s:{}, s:{}},"
-	    " s:{s:s, s:s, s:s}, s:o}",
+	return json_pack("{s:s, s:o, s:o, s:o}",
 	    "protocolVersion", versions[s->version],
-	    "capabilities", "tools", "logging", "resources", "prompts",
-	    "completions",
-	    "serverInfo", "name", "adder", "title", "adder: run Python",
-	    "version", PACKAGE_VERSION,
-	    "instructions", instructions(s->mcp->conf));
+	    "capabilities", mcp_capabilities(),
+	    "serverInfo", mcp_server_info(),
+	    "instructions", mcp_instructions(s->mcp->conf));
 }

@@ -24,7 +24,7 @@ mcp_set_level(struct request *r)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The level must "
 		    "be debug, info, notice, warning, error, critical, alert "
 		    "or emergency.");
-	r->session->log_level = level;
+	session_root(r->session)->log_level = level;
 	return json_object();
 }
 

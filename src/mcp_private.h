@@ -38,6 +38,12 @@ struct mcp {
 
 struct session {
 	struct mcp		*mcp;
+	struct session		*parent;	/* NULL but for one below */
+	TAILQ_HEAD(, session)	 children;
+	TAILQ_ENTRY(session)	 sibling;
+	int			 shared_ids;
+	const struct mcp_headers *headers;	/* of what is received now */
+	int			 status;	/* for HTTP */
 	const struct mcp_carrier *carrier;
 	void			*arg;
 	char			*name;
@@ -66,6 +72,7 @@ struct call {
 	TAILQ_ENTRY(call)	 entry;
 	struct session		*session;
 	struct exchange		*exchange;
+	enum mcp_era		 era;
 	json_t			*id;
 	struct job		*job;		/* NULL while it waits */
 	char			*note;		/* for the answer, or NULL */
@@ -93,6 +100,11 @@ struct request {
 
 /* --- mcp_session.c */
 
+/* Where the settings of a handshake are, and who owns what runs leave. */
+struct session *session_root(struct session *);
+/* For a request alone; what is in a batch has no status. */
+void	 exchange_status(struct exchange *, int status);
+
 void	 session_send(struct session *, json_t *message);	/* takes it */
 struct exchange *exchange_new(struct session *, int batch);
 /* A request that will be answered once by exchange_answer or _drop. */
@@ -107,6 +119,31 @@ void	 exchange_drop(struct exchange *);
  * taken over and may be NULL. */
 json_t	*mcp_fail(struct request *, enum rpc_code, json_t *data,
 	    const char *, ...) __attribute__((format(printf, 4, 5)));
+
+/* --- mcp_era.c */
+
+enum mcp_flag { ALONE = 1 << 2,		/* never in a batch */
+    CACHED = 1 << 3,			/* clients may keep the result */
+    UNCACHED = 1 << 4 };		/* and here say so, but not this */
+
+/* The era of a message is the message's own claim. */
+enum mcp_era era_of(const json_t *params);
+/* What the message and its headers say of versions; -1 after mcp_fail(). */
+int	 era_check(struct request *);
+/* The same for what is no request: NULL, or what is wrong. */
+const char *era_trouble(const struct session *);
+/* Adds what every result of the modern era has; flags are the method's. */
+json_t	*era_finish(enum mcp_era, unsigned flags, json_t *result);
+json_t	*mcp_discover(struct request *);
+
+/* --- mcp_init.c: parts of both handshakes */
+
+/* The names of all versions with a handshake, newest first; NULL at the
+ * end. */
+const char *const *mcp_legacy_versions(void);
+json_t	*mcp_capabilities(void);
+json_t	*mcp_server_info(void);
+json_t	*mcp_instructions(const struct conf *);
 
 /* --- methods: the result (owned), or NULL after mcp_fail(), or NULL
  * without it where the answer comes later. */

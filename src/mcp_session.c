@@ -57,9 +57,55 @@ session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
 	s->name = xstrdup(name);
 	s->version = MCP_2025_11_25;
 	s->log_level = LEVELS;
+	s->status = 200;
 	TAILQ_INIT(&s->calls);
+	TAILQ_INIT(&s->children);
 	m->nsessions++;
 	return s;
+}
+
+struct session *
+session_below(struct session *parent, int shared_ids,
+    const struct mcp_carrier *carrier, void *arg)
+{
+	struct session *s = session_new(parent->mcp, carrier, arg,
+	    parent->name);
+
+	s->parent = parent;
+	s->shared_ids = shared_ids;
+	s->policy = parent->policy;
+	TAILQ_INSERT_TAIL(&parent->children, s, sibling);
+	s->mcp->nsessions--;
+	return s;
+}
+
+struct session *
+session_root(struct session *s)
+{
+	return s->parent != NULL ? s->parent : s;
+}
+
+int
+session_status(const struct session *s)
+{
+	return s->status;
+}
+
+int
+session_initialized(const struct session *s)
+{
+	return s->initialized;
+}
+
+int
+session_streams(const struct session *s)
+{
+	const struct call *c;
+
+	TAILQ_FOREACH(c, &s->calls, entry)
+		if (c->progress != NULL || c->live != NULL)
+			return 1;
+	return 0;
 }
 
 void
@@ -80,7 +126,10 @@ session_free(struct session **sp)
 	s->carrier = NULL;
 	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
 		call_cancel(c);
-	s->mcp->nsessions--;
+	if (s->parent != NULL)
+		TAILQ_REMOVE(&s->parent->children, s, sibling);
+	else
+		s->mcp->nsessions--;
 	free(s->name);
 	free(s);
 }
@@ -142,6 +191,13 @@ exchange_open(struct exchange *x)
 {
 	x->open++;
 	x->session->open++;
+}
+
+void
+exchange_status(struct exchange *x, int status)
+{
+	if (x->batch == NULL)
+		x->session->status = status;
 }
 
 static void

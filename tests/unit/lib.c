@@ -114,7 +114,9 @@ test_base64(void **state)
 		{ "\xff\xfe\xfd", 3, "//79" }, { "\0\0\0\0", 4, "AAAAAA==" },
 		{ "\xfb\xff", 2, "+/8=" }
 	};
-	size_t i;
+	static const char *const bad[] = { "Z", "Zg", "Zg=", "Zh==", "Zm9=",
+	    "====", "Z===", "Zg==Zg==", "Zm9v\n", "Zm_v", "=Zm9" };
+	size_t i, len;
 
 	for (i = 0; i < NITEMS(cases); i++) {
 		char *s = base64_encode(cases[i].in, cases[i].len);
@@ -122,7 +124,14 @@ test_base64(void **state)
 		assert_string_equal(s, cases[i].want);
 		assert_int_equal(base64_length(cases[i].len), strlen(s));
 		free(s);
+		s = base64_decode(cases[i].want, strlen(cases[i].want), &len);
+		assert_non_null(s);
+		assert_int_equal(len, cases[i].len);
+		assert_memory_equal(s, cases[i].in, len + 1);
+		free(s);
 	}
+	for (i = 0; i < NITEMS(bad); i++)
+		assert_null(base64_decode(bad[i], strlen(bad[i]), &len));
 }
 
 #define R	"\xef\xbf\xbd"

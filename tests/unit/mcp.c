@@ -885,6 +885,159 @@ test_random_lines(void **state)
 	end(p);
 }
 
+#define CLAIM(version)							\
+	"\"_meta\":{"							\
+	"\"io.modelcontextprotocol/protocolVersion\":" version		\
+	",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define MODERN	CLAIM("\"2026-07-28\"")
+#define INFO	"\"io.modelcontextprotocol/serverInfo\":{\"name\":\"adder\""
+
+#define H(version, method, name)					\
+	&(const struct mcp_headers){ version, method, name }
+
+static const struct era_case {
+	const char	*method;
+	const char	*params;
+	int		 status;
+	const char	*part;
+	const struct mcp_headers *headers;
+} era_cases[] = {
+	/* Without headers, as on a socket. */
+	{ "server/discover", MODERN, 200, "\"supportedVersions\":["
+	    "\"2026-07-28\",\"2025-11-25\",\"2025-06-18\",\"2025-03-26\","
+	    "\"2024-11-05\"]", NULL },
+	{ "server/discover", MODERN, 200, "\"resultType\":\"complete\","
+	    "\"ttlMs\":60000,\"cacheScope\":\"private\"", NULL },
+	{ "tools/list", MODERN, 200, "\"ttlMs\":60000", NULL },
+	{ "tools/list", MODERN, 200, INFO, NULL },
+	{ "prompts/list", MODERN, 200, "\"ttlMs\":60000", NULL },
+	{ "resources/list", MODERN, 200, "\"ttlMs\":0", NULL },
+	{ "resources/templates/list", MODERN, 200, "\"cacheScope\"", NULL },
+	{ "resources/read", "\"uri\":\"x:y\"," MODERN, 200, ERROR("-32602"),
+	    NULL },
+	{ "resources/read", "\"uri\":\"x:y\"", 200, ERROR("-32002"),
+	    NULL },
+	{ "tools/call", CODE("out hi") "," MODERN, 200, "\"text\":\"hi\"",
+	    NULL },
+	{ "tools/call", CODE("out hi") "," MODERN, 200,
+	    "\"resultType\":\"complete\"", NULL },
+	{ "tools/call", "\"name\":\"list_packages\"," MODERN, 200, INFO,
+	    NULL },
+	{ "tools/call", "\"name\":\"nope\"," MODERN, 200, ERROR("-32602"),
+	    NULL },
+	{ "ping", MODERN, 404, ERROR("-32601"), NULL },
+	{ "initialize", "\"protocolVersion\":\"2025-11-25\"," MODERN, 404,
+	    ERROR("-32601"), NULL },
+	{ "logging/setLevel", "\"level\":\"info\"," MODERN, 404,
+	    ERROR("-32601"), NULL },
+	{ "tools/list", CLAIM("\"2025-11-25\""), 400, ERROR("-32022"),
+	    NULL },
+	{ "tools/list", CLAIM("\"2099-01-01\""), 400,
+	    "\"requested\":\"2099-01-01\"", NULL },
+	{ "tools/list", CLAIM("7"), 400, ERROR("-32602"), NULL },
+	{ "tools/list", "\"_meta\":{\"io.modelcontextprotocol/"
+	    "protocolVersion\":\"2026-07-28\"}", 400, ERROR("-32602"),
+	    NULL },
+	/* With headers, as over HTTP. */
+	{ "tools/list", MODERN, 400, ERROR("-32020"), H(NULL, NULL, NULL) },
+	{ "tools/list", MODERN, 200, "run_python",
+	    H("2026-07-28", "tools/list", NULL) },
+	{ "tools/list", MODERN, 400, ERROR("-32020"),
+	    H("2025-11-25", "tools/list", NULL) },
+	{ "tools/list", MODERN, 400, ERROR("-32020"),
+	    H(NULL, "tools/list", NULL) },
+	{ "tools/list", MODERN, 400, ERROR("-32020"),
+	    H("2026-07-28", NULL, NULL) },
+	{ "tools/list", MODERN, 400, ERROR("-32020"),
+	    H("2026-07-28", "Tools/List", NULL) },
+	{ "tools/call", CODE("out hi") "," MODERN, 200, "\"text\":\"hi\"",
+	    H("2026-07-28", "tools/call", "run_python") },
+	{ "tools/call", CODE("out hi") "," MODERN, 200, "\"text\":\"hi\"",
+	    H("2026-07-28", "tools/call", "=?base64?cnVuX3B5dGhvbg==?=") },
+	{ "tools/call", CODE("out hi") "," MODERN, 400, ERROR("-32020"),
+	    H("2026-07-28", "tools/call", NULL) },
+	{ "tools/call", CODE("out hi") "," MODERN, 400, ERROR("-32020"),
+	    H("2026-07-28", "tools/call", "run") },
+	{ "resources/read", "\"uri\":\"x:y\"," MODERN, 400, ERROR("-32020"),
+	    H("2026-07-28", "resources/read", "x:z") },
+	{ "tools/list", "", 400, ERROR("-32602"),
+	    H("2026-07-28", NULL, NULL) },
+	{ "tools/list", "", 400, ERROR("-32602"),
+	    H("2099-01-01", NULL, NULL) },
+	{ "tools/list", "", 400, ERROR("-32600"),
+	    H("2025-01-01", NULL, NULL) },
+	{ "tools/list", "", 200, "run_python",
+	    H("2025-03-26", NULL, NULL) },
+	{ "initialize", "\"protocolVersion\":\"2025-11-25\"", 400,
+	    ERROR("-32020"), H("2026-07-28", NULL, NULL) },
+	{ "initialize", "\"protocolVersion\":\"2025-11-25\"", 200,
+	    "\"serverInfo\"", H("2025-01-01", NULL, NULL) },
+	{ "initialize", "\"protocolVersion\":\"2026-07-28\"", 200,
+	    "\"protocolVersion\":\"2025-11-25\"", NULL },
+};
+
+/* Each message by itself says what era it is of. */
+static void
+test_eras(void **state)
+{
+	struct peer *p = begin(NULL);
+	const struct era_case *c;
+	struct session *s;
+	const char *got;
+	char line[1024];
+
+	for (c = era_cases; c < era_cases + NITEMS(era_cases); c++) {
+		snprintf(line, sizeof line, R "\"id\":\"i\",\"method\":\"%s\","
+		    "\"params\":{%s}}", c->method, c->params);
+		s = session_below(p->session, 0, &carrier, p);
+		session_receive_http(s, line, strlen(line), c->headers);
+		while (session_open(s) > 0)
+			event_base_loop(p->base, EVLOOP_ONCE);
+		got = heard(p);
+		if (strstr(got, c->part) == NULL ||
+		    session_status(s) != c->status)
+			fail_msg("%s\ngot  %s\nwant %s", line, got, c->part);
+		session_free(&s);
+	}
+	end(p);
+}
+
+static void
+test_era_batch(void **state)
+{
+	struct peer *p = begin(NULL);
+
+	say(p, INIT("2025-03-26"));
+	forget(p);
+	expect_part(p, "[" R "\"id\":1,\"method\":\"tools/list\",\"params\":{"
+	    MODERN "}}]", "\"error\":{\"code\":-32600");
+	end(p);
+}
+
+/* The posts of one session know each other's calls, those of strangers who
+ * only have an owner in common do not. */
+static void
+test_family(void **state)
+{
+	struct peer *p = begin(NULL);
+	struct session *a = session_below(p->session, 1, &carrier, p);
+	struct session *b = session_below(p->session, 1, &carrier, p);
+	struct session *c = session_below(p->session, 0, &carrier, p);
+
+	session_receive(a, RUN("1", "hold"), strlen(RUN("1", "hold")));
+	session_receive(c, CANCEL("1"), strlen(CANCEL("1")));
+	assert_int_equal(dispatcher_jobs(p->d), 1);
+	session_receive(b, RUN("1", "out x"), strlen(RUN("1", "out x")));
+	assert_non_null(strstr(heard(p), "\"code\":-32600"));
+	session_receive(b, CANCEL("1"), strlen(CANCEL("1")));
+	assert_int_equal(dispatcher_jobs(p->d), 0);
+	assert_int_equal(p->nsent, 0);
+	session_free(&a);
+	session_free(&b);
+	session_free(&c);
+	end(p);
+}
+
 static int
 init(void **state)
 {
@@ -921,6 +1074,9 @@ main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_new_conf),
 		cmocka_unit_test(test_random_lines),
+		cmocka_unit_test(test_eras),
+		cmocka_unit_test(test_era_batch),
+		cmocka_unit_test(test_family),
 	};
 
 	return cmocka_run_group_tests(tests, init, NULL);
