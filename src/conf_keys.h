@@ -79,6 +79,20 @@ X(result_files, UINT, "result.files", "32", 0, 4096, RELOAD,		\
   "Files and images of a job that come back with its answer.")		\
 X(result_bytes, SIZE, "result.bytes", "32m", 0, 1073741824, RELOAD,	\
   "Bytes of files and images of a job that come back with its answer.")	\
+X(result_max_text, SIZE, "result.max_text", "20k", 1024, 8388608, RELOAD, \
+  "Bytes of text in an answer: of more, the beginning and the end are shown and the whole is kept for read_file.") \
+X(result_max_image_px, UINT, "result.max_image_px", "1568", 64, 8000, RELOAD, \
+  "Longest side, in pixels, of a picture in an answer; larger ones are made smaller, and the original is kept.") \
+X(result_max_images, SIZE, "result.max_images", "700k", 1024, 8388608, RELOAD, \
+  "Bytes, as base64, of all pictures in an answer; further ones are kept and named.") \
+X(result_keep, SIZE, "result.keep", "64m", 0, 4294967296, RELOAD,	\
+  "Bytes of memory for what did not go out whole with the answers of recent runs; 0 keeps nothing.") \
+X(result_keep_age, TIME, "result.keep_age", "10m", 1000, 86400000, RELOAD, \
+  "How long it is kept at most.")					\
+X(result_structured, BOOL, "result.structured", "off", 0, 0, RELOAD,	\
+  "Whether an answer has its text also as structuredContent, for clients that show a model nothing else.") \
+X(compat_tools, BOOL, "compat.tools", "off", 0, 0, RELOAD,		\
+  "Whether run_python also goes by the names that other servers gave it: run_python_ephemeral and execute_python_code.") \
 X(python_env, STR, "python.env", "@default", 0, 0, RELOAD,		\
   "Virtual environment that workers import from; system for the distribution's packages, @default for the one adderd was built with.") \
 X(python_modules, STR, "python.modules",				\

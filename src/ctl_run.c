@@ -108,8 +108,9 @@ call_arguments(const struct run_options *o)
 	if (o->pass_stdin)
 		json_object_set_new(args, "stdin",
 		    read_text(stdin, "standard input"));
-	return json_pack("{s:s, s:o}", "name", "run_python",
-	    "arguments", args);
+	/* A terminal takes any length, and files come at once. */
+	return json_pack("{s:s, s:o, s:{s:b}}", "name", "run_python",
+	    "arguments", args, "_meta", "adder/whole", 1);
 }
 
 static void

@@ -47,6 +47,8 @@ struct job_file {
 	size_t		 len;
 	uint64_t	 size;		/* of the file, even if not whole */
 	int		 whole;		/* data holds all of it */
+	char		*small;		/* NULL, or a smaller picture of it */
+	size_t		 small_len;
 };
 
 struct job_result {

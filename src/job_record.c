@@ -49,6 +49,7 @@ job_file_free(struct job_file *f)
 	free(f->name);
 	free(f->mime);
 	free(f->data);
+	free(f->small);
 }
 
 static void

@@ -89,6 +89,9 @@ call_new(struct request *r)
 	    r->params, "_meta"), "progressToken"));
 	c->log_level = wish_of(r);
 	c->live = live_new(s, c->id, c->log_level);
+	/* For programs such as adderctl, which have no context to fill. */
+	c->whole = json_is_true(json_object_get(json_object_get(r->params,
+	    "_meta"), "adder/whole"));
 	TAILQ_INSERT_TAIL(&s->calls, c, entry);
 	s->ncalls++;
 	return c;
@@ -160,9 +163,12 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 {
 	struct call *c = arg;
 	struct session *s = c->session;
-	json_t *result = result_of_job(r, c->note);
+	struct result_options options;
+	json_t *result;
 
 	c->job = NULL;
+	resources_options(s, c->whole, &options);
+	result = result_of_job(r, c->note, &options);
 	log_debug("%s: run %s ended: %s, %" PRIu64 " us", s->name, r->run_id,
 	    verdict_name(r->verdict), r->wall_us);
 	if (c->live != NULL)
@@ -181,7 +187,7 @@ on_again(evutil_socket_t fd, short what, void *arg)
 	struct call *c = arg;
 	struct mcp *m = c->session->mcp;
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .args = c->args, .policy = c->session->policy };
+	    .store = m->store, .args = c->args, .policy = c->session->policy };
 
 	if (c->tool->call(&t) != TOOL_ANSWER) {
 		if (clock_us() < c->give_up_us)
@@ -226,7 +232,7 @@ start(struct request *r, const struct tool *tool, json_t *args)
 {
 	struct mcp *m = r->session->mcp;
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .args = args, .policy = r->session->policy };
+	    .store = m->store, .args = args, .policy = r->session->policy };
 
 	switch (tool->call(&t)) {
 	case TOOL_JOB:
@@ -271,7 +277,7 @@ mcp_tools_call(struct request *r)
 	if (args != NULL && !json_is_object(args))
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "The parameter arguments must be an object.");
-	if ((tool = tool_find(name)) == NULL)
+	if ((tool = tool_find(conf, name)) == NULL)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "There is no tool \"%.100s\".", name);
 	if (calls_of(r->session) >= conf->client_calls_max)

@@ -47,33 +47,9 @@ mcp_tools_list(struct request *r)
 }
 
 json_t *
-mcp_resources_list(struct request *r)
-{
-	return page(r, "resources", json_array());
-}
-
-json_t *
-mcp_templates_list(struct request *r)
-{
-	return page(r, "resourceTemplates", json_array());
-}
-
-json_t *
 mcp_prompts_list(struct request *r)
 {
 	return page(r, "prompts", json_array());
-}
-
-json_t *
-mcp_resources_read(struct request *r)
-{
-	json_t *uri = json_object_get(r->params, "uri");
-
-	if (!json_is_string(uri))
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter uri must be a string.");
-	return mcp_fail(r, RPC_UNKNOWN_RESOURCE,
-	    json_pack("{s:O}", "uri", uri), "There is no such resource.");
 }
 
 json_t *

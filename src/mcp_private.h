@@ -14,6 +14,8 @@
 struct event;
 struct live;
 struct progress;
+struct result_options;
+struct run_store;
 struct tool;
 
 /* Revisions with an initialize handshake, oldest first. */
@@ -34,6 +36,8 @@ struct mcp {
 	struct dispatcher	*dispatcher;
 	const struct selftest	*selftest;
 	unsigned		 nsessions;
+	struct run_store	*store;
+	struct event		*ev_expire;
 };
 
 struct session {
@@ -79,6 +83,7 @@ struct call {
 	struct progress		*progress;	/* NULL if not asked for */
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
 	struct live		*live;		/* NULL if not asked for */
+	int			 whole;		/* the answer has no budget */
 	/* A tool that could not answer yet is tried again. */
 	const struct tool	*tool;
 	json_t			*args;
@@ -152,12 +157,12 @@ json_t	*mcp_initialize(struct request *);		/* mcp_init.c */
 json_t	*mcp_ping(struct request *);			/* mcp_lists.c */
 json_t	*mcp_set_level(struct request *);
 json_t	*mcp_tools_list(struct request *);
-json_t	*mcp_resources_list(struct request *);
-json_t	*mcp_templates_list(struct request *);
-json_t	*mcp_resources_read(struct request *);
 json_t	*mcp_prompts_list(struct request *);
 json_t	*mcp_prompts_get(struct request *);
 json_t	*mcp_complete(struct request *);
+json_t	*mcp_resources_list(struct request *);	/* mcp_resources.c */
+json_t	*mcp_templates_list(struct request *);
+json_t	*mcp_resources_read(struct request *);
 json_t	*mcp_status_method(struct request *);		/* mcp_status.c */
 json_t	*mcp_doctor(struct request *);			/* mcp_doctor.c */
 json_t	*mcp_tools_call(struct request *);		/* mcp_call.c */
@@ -170,6 +175,15 @@ void	 call_cancel(struct call *);
 /* Ends it with this answer, taken over. */
 void	 call_answer(struct call *, json_t *answer);
 void	 call_pause(struct call *, int on);
+
+/* --- mcp_resources.c: what runs left behind */
+
+void	 resources_init(struct mcp *);
+void	 resources_set_conf(struct mcp *);
+void	 resources_free(struct mcp *);
+/* What an answer to this peer may hold. */
+void	 resources_options(struct session *, int whole,
+	    struct result_options *);
 
 /* --- mcp_notify.c: notifications of ours */
 

@@ -6,6 +6,7 @@
 #include "json.h"
 #include "mcp_private.h"
 #include "mem.h"
+#include "run_store.h"
 
 struct mcp *
 mcp_new(struct event_base *base, struct conf *conf, struct dispatcher *d)
@@ -15,6 +16,7 @@ mcp_new(struct event_base *base, struct conf *conf, struct dispatcher *d)
 	m->base = base;
 	m->conf = conf_ref(conf);
 	m->dispatcher = d;
+	resources_init(m);
 	return m;
 }
 
@@ -26,6 +28,7 @@ mcp_free(struct mcp **mp)
 	if (m == NULL)
 		return;
 	*mp = NULL;
+	resources_free(m);
 	conf_unref(&m->conf);
 	free(m);
 }
@@ -43,6 +46,7 @@ mcp_set_conf(struct mcp *m, struct conf *conf)
 
 	m->conf = conf_ref(conf);
 	conf_unref(&old);
+	resources_set_conf(m);
 }
 
 struct session *
@@ -126,6 +130,7 @@ session_free(struct session **sp)
 	s->carrier = NULL;
 	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
 		call_cancel(c);
+	run_store_disown(s->mcp->store, s);
 	if (s->parent != NULL)
 		TAILQ_REMOVE(&s->parent->children, s, sibling);
 	else

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,31 +14,89 @@ static const char	silent[] =
     "The program ran to its end and printed nothing.  Use print() to show "
     "what you want to see.";
 
+/* The texts of a result that share a budget. */
+enum text { TEXT_STDOUT, TEXT_VALUE, TEXT_STDERR, TEXT_TRACEBACK, TEXTS };
+
+/* A sentence of ours, whatever the budget. */
 static void
-add_string(struct parts *p, const char *label, const char *s)
+add_string(struct parts *p, const char *s)
 {
 	if (s != NULL && s[0] != '\0')
-		parts_text(p, label, s, strlen(s));
+		parts_text(p, NULL, "text", s, strlen(s), SIZE_MAX);
+}
+
+static size_t
+traceback_length(const struct job_result *r)
+{
+	size_t len = r->traceback == NULL ? 0 : strlen(r->traceback);
+
+	while (len > 1 && r->traceback[len - 1] == '\n')
+		len--;
+	return len;
 }
 
 /* The traceback without the newline at its end, or the little there is. */
 static void
-add_exception(struct parts *p, const struct job_result *r)
+add_exception(struct parts *p, const struct job_result *r, size_t max)
 {
+	size_t len = traceback_length(r);
 	char *text;
-	size_t len;
 
-	if (r->traceback != NULL && r->traceback[0] != '\0') {
-		len = strlen(r->traceback);
-		while (len > 1 && r->traceback[len - 1] == '\n')
-			len--;
-		parts_text(p, NULL, r->traceback, len);
-	} else if (r->exc_type != NULL) {
+	if (len > 0)
+		parts_text(p, NULL, "traceback", r->traceback, len, max);
+	else if (r->exc_type != NULL) {
 		xasprintf(&text, "%s: %s", r->exc_type,
 		    r->exc_message == NULL ? "" : r->exc_message);
-		add_string(p, NULL, text);
+		add_string(p, text);
 		free(text);
 	}
+}
+
+/*
+ * Divides the budget: who needs no more than an even share gets what it
+ * needs, and what it leaves is for the others.
+ */
+static void
+share(size_t budget, const size_t want[TEXTS], size_t got[TEXTS])
+{
+	size_t even, left = budget, waiting = TEXTS;
+	int i, progress = 1;
+
+	for (i = 0; i < TEXTS; i++)
+		got[i] = SIZE_MAX;
+	if (budget == 0)
+		return;
+	while (progress) {
+		progress = 0;
+		even = waiting == 0 ? 0 : left / waiting;
+		for (i = 0; i < TEXTS; i++)
+			if (got[i] == SIZE_MAX && want[i] <= even) {
+				got[i] = want[i];
+				left -= want[i];
+				waiting--;
+				progress = 1;
+				break;
+			}
+	}
+	for (i = 0; i < TEXTS; i++)
+		if (got[i] == SIZE_MAX)
+			got[i] = left / waiting;
+}
+
+static void
+share_text(const struct job_result *r, const struct result_options *o,
+    size_t got[TEXTS])
+{
+	const struct job_output *out = &r->output[JOB_STDOUT];
+	const struct job_output *err = &r->output[JOB_STDERR];
+	size_t want[TEXTS] = {
+		[TEXT_STDOUT] = out->head_len + out->tail_len,
+		[TEXT_VALUE] = r->value == NULL ? 0 : r->value_len,
+		[TEXT_STDERR] = err->head_len + err->tail_len,
+		[TEXT_TRACEBACK] = traceback_length(r)
+	};
+
+	share(o->max_text, want, got);
 }
 
 static json_t *
@@ -97,26 +156,75 @@ make_result(json_t *content, int is_error, json_t *receipt)
 	return result;
 }
 
-json_t *
-result_of_job(const struct job_result *r, const char *note)
+/* For clients that show a model nothing but the structured part: all text
+ * again, without pictures.  A result with pictures has none, as such clients
+ * would hide them, and a failure has none, as some check it by a schema. */
+static json_t *
+make_structured(const json_t *content)
 {
-	struct parts p = { json_array(), RESULT_BYTES_MAX, 0 };
+	const json_t *block, *text;
+	json_t *all;
+	size_t i, len;
+	char *joined;
+	FILE *out;
 
-	parts_output(&p, NULL, "stdout", &r->output[JOB_STDOUT]);
+	out = open_memstream(&joined, &len);
+	json_array_foreach(content, i, block) {
+		text = json_object_get(block, "text");
+		if (text == NULL)
+			continue;
+		if (ftell(out) > 0)
+			putc('\n', out);
+		fwrite(json_string_value(text), 1, json_string_length(text),
+		    out);
+	}
+	fclose(out);
+	all = json_pack("{s:o}", "text", json_text(joined, len));
+	free(joined);
+	return all;
+}
+
+static void
+add_texts(struct parts *p, const struct job_result *r, const char *note)
+{
+	size_t max[TEXTS];
+
+	share_text(r, p->options, max);
+	parts_output(p, NULL, "stdout", &r->output[JOB_STDOUT],
+	    max[TEXT_STDOUT]);
 	if (r->value != NULL)
-		parts_text(&p, "value", r->value, r->value_len);
-	parts_output(&p, "stderr", "stderr", &r->output[JOB_STDERR]);
-	add_exception(&p, r);
+		parts_text(p, "value", "value", r->value, r->value_len,
+		    max[TEXT_VALUE]);
+	parts_output(p, "stderr", "stderr", &r->output[JOB_STDERR],
+	    max[TEXT_STDERR]);
+	add_exception(p, r, max[TEXT_TRACEBACK]);
 	if (r->verdict != VERDICT_OK)
-		add_string(&p, NULL, r->reason);
-	else if (json_array_size(p.content) == 0 && r->nimages == 0 &&
+		add_string(p, r->reason);
+	else if (json_array_size(p->content) == 0 && r->nimages == 0 &&
 	    r->nfiles == 0)
-		add_string(&p, NULL, silent);
-	add_string(&p, NULL, note);
+		add_string(p, silent);
+	add_string(p, note);
+}
+
+json_t *
+result_of_job(const struct job_result *r, const char *note,
+    const struct result_options *options)
+{
+	/* Structured, all text is there twice. */
+	struct parts p = { .content = json_array(), .left =
+	    options->structured ? RESULT_BYTES_MAX / 2 : RESULT_BYTES_MAX,
+	    .options = options, .run_id = r->run_id };
+	json_t *result;
+
+	add_texts(&p, r, note);
 	parts_images(&p, r->images, r->nimages);
-	parts_files(&p, r->run_id, r->files, r->nfiles, r->files_left_out);
-	return make_result(p.content, r->verdict != VERDICT_OK,
+	parts_files(&p, r->files, r->nfiles, r->files_left_out);
+	result = make_result(p.content, r->verdict != VERDICT_OK,
 	    make_receipt(r, p.cut));
+	if (options->structured && r->verdict == VERDICT_OK && p.shown == 0)
+		json_object_set_new(result, "structuredContent",
+		    make_structured(p.content));
+	return result;
 }
 
 static json_t *

@@ -6,6 +6,7 @@
 #include "verdict.h"
 
 struct job_result;
+struct run_store;
 
 /*
  * Results of tools/call, owned by the caller.  No message grows beyond
@@ -14,8 +15,20 @@ struct job_result;
  */
 #define RESULT_BYTES_MAX	(9 * 1024 * 1024)
 
+/* What an answer may hold, for whom it is. */
+struct result_options {
+	size_t		 max_text;	/* bytes of text; 0 for no budget */
+	size_t		 max_images;	/* bytes of base64; 0 for no budget */
+	int		 links;		/* the peer knows resource_link */
+	int		 structured;	/* structuredContent as well */
+	/* Keeps what does not go out whole; NULL for nothing is kept. */
+	struct run_store *store;
+	const void	*owner;		/* of what is kept */
+};
+
 /* note, if not NULL, is said after all other text. */
-json_t	*result_of_job(const struct job_result *, const char *note);
+json_t	*result_of_job(const struct job_result *, const char *note,
+	    const struct result_options *);
 json_t	*result_of_text(const char *text);
 /* A tool error: what is wrong with the call, for the model to read. */
 json_t	*result_of_error(const char *text);

@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,9 @@
 #include "job.h"
 #include "json.h"
 #include "mem.h"
+#include "result.h"
 #include "result_parts.h"
+#include "run_store.h"
 #include "utf8.h"
 
 /* The kinds of picture that clients show, by their first bytes: a wrong
@@ -72,26 +73,6 @@ file_type(const struct job_file *f, int is_text)
 	return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* adder://run/<run_id>/<path>, percent-encoded as RFC 3986 section 2.1. */
-static char *
-file_uri(const char *run_id, const char *path)
-{
-	char *uri = xmalloc(strlen("adder://run//") + strlen(run_id) +
-	    3 * strlen(path) + 1);
-	char *p = uri + sprintf(uri, "adder://run/%s/", run_id);
-
-	for (; *path != '\0'; path++) {
-		unsigned char c = *path;
-
-		if (isalnum(c) || strchr("-._~/", c) != NULL)
-			*p++ = c;
-		else
-			p += sprintf(p, "%%%02X", c);
-	}
-	*p = '\0';
-	return uri;
-}
-
 static int
 take_room(struct parts *p, size_t cost)
 {
@@ -101,36 +82,62 @@ take_room(struct parts *p, size_t cost)
 	return 0;
 }
 
-static int
-add_picture(struct parts *p, const struct job_file *f, const char *mime)
+/* What is shown of a picture: itself, or the smaller one made of it. */
+static struct job_file
+shown_file(const struct job_file *f)
 {
+	struct job_file small = *f;
+
+	if (f->small == NULL)
+		return *f;
+	small.data = f->small;
+	small.len = f->small_len;
+	return small;
+}
+
+static int
+add_picture(struct parts *p, const struct job_file *f)
+{
+	const struct job_file shown = shown_file(f);
+	const char *mime = picture_type(&shown);
+	size_t cost = base64_length(shown.len);
 	char *data;
 
-	if (take_room(p, base64_length(f->len) + 128) == -1)
+	if (mime == NULL || (p->options->max_images > 0 &&
+	    p->images + cost > p->options->max_images) ||
+	    take_room(p, cost + 128) == -1)
 		return -1;
-	data = base64_encode(f->data, f->len);
+	data = base64_encode(shown.data, shown.len);
 	json_array_append_new(p->content, json_pack("{s:s, s:s, s:s}",
 	    "type", "image", "data", data, "mimeType", mime));
 	free(data);
+	p->images += cost;
+	p->shown++;
 	return 0;
 }
 
 static int
-add_resource(struct parts *p, const char *run_id, const struct job_file *f)
+is_text(const struct job_file *f)
 {
-	int is_text = utf8_valid(f->data, f->len) &&
+	return utf8_valid(f->data, f->len) &&
 	    memchr(f->data, '\0', f->len) == NULL;
-	size_t cost = is_text ? json_text_cost(f->data, f->len) :
+}
+
+static int
+add_embedded(struct parts *p, const struct job_file *f)
+{
+	int text = is_text(f);
+	size_t cost = text ? json_text_cost(f->data, f->len) :
 	    base64_length(f->len);
 	json_t *resource;
 	char *uri, *data;
 
 	if (take_room(p, cost + 3 * strlen(f->name) + 256) == -1)
 		return -1;
-	uri = file_uri(run_id, f->name);
+	uri = run_uri(p->run_id, f->name);
 	resource = json_pack("{s:s, s:s}", "uri", uri, "mimeType",
-	    file_type(f, is_text));
-	if (is_text)
+	    file_type(f, text));
+	if (text)
 		json_object_set_new(resource, "text", json_text(f->data,
 		    f->len));
 	else {
@@ -144,42 +151,81 @@ add_resource(struct parts *p, const char *run_id, const struct job_file *f)
 	return 0;
 }
 
-/* What became of a file: a word for the line that names them. */
+/* The URI of a file that is kept, and for peers that know it a link. */
 static const char *
-add_file(struct parts *p, const char *run_id, const struct job_file *f)
+add_link(struct parts *p, const struct job_file *f, const char *mime)
+{
+	const char *uri = parts_keep(p, f->name, mime, xmemdupz(f->data,
+	    f->len), f->len);
+
+	if (uri == NULL || !p->options->links ||
+	    take_room(p, 2 * strlen(uri) + 256) == -1)
+		return uri;
+	json_array_append_new(p->content, json_pack(
+	    "{s:s, s:s, s:o, s:s, s:I}", "type", "resource_link", "uri", uri,
+	    "name", json_text(f->name, strlen(f->name)), "mimeType", mime,
+	    "size", (json_int_t)f->len));
+	return uri;
+}
+
+/* What became of a file: words for the line that names them. */
+static const char *
+add_file(struct parts *p, const struct job_file *f)
 {
 	const char *mime = picture_type(f);
 
 	if (!f->whole)
 		return "left out, too large";
+	if (mime != NULL && add_picture(p, f) == 0)
+		return "shown";
+	if (mime == NULL)
+		mime = file_type(f, is_text(f));
+	if (p->options->links && add_link(p, f, mime) != NULL)
+		return "linked: read_file reads it";
+	return add_embedded(p, f) == 0 ? "attached" : "left out, too large";
+}
+
+/* One picture, and a line about it if it is not shown as it is. */
+static void
+add_image(struct parts *p, const struct job_file *f, FILE *line)
+{
+	int shown = add_picture(p, f) == 0;
+	const char *mime = picture_type(f), *uri = NULL;
+
+	if (shown && f->small == NULL)
+		return;
 	if (mime != NULL)
-		return add_picture(p, f, mime) == 0 ? "shown" :
-		    "left out, too large";
-	return add_resource(p, run_id, f) == 0 ? "attached" :
-	    "left out, too large";
+		uri = add_link(p, f, mime);
+	fprintf(line, "%s%s (%" PRIu64 " bytes) is %s", ftell(line) == 0 ?
+	    "pictures: " : "; ", f->name, f->size, shown ?
+	    "shown smaller than it is" : mime == NULL ?
+	    "left out: it is damaged" : "left out: it is too large");
+	if (uri != NULL)
+		fprintf(line, ", and whole at %s", uri);
 }
 
 void
 parts_images(struct parts *p, const struct job_file *images, size_t n)
 {
-	size_t i, missing = 0;
+	size_t i, len;
+	FILE *line;
+	char *text;
 
-	for (i = 0; i < n; i++) {
-		const char *mime = picture_type(&images[i]);
-
-		if (mime == NULL || add_picture(p, &images[i], mime) == -1)
-			missing++;
-	}
-	if (missing > 0)
+	if (n == 0)
+		return;
+	line = open_memstream(&text, &len);
+	for (i = 0; i < n; i++)
+		add_image(p, &images[i], line);
+	fclose(line);
+	if (len > 0)
 		json_array_append_new(p->content, json_pack("{s:s, s:o}",
-		    "type", "text", "text", json_textf("%zu %s left out: too "
-		    "large, or damaged.", missing,
-		    missing == 1 ? "picture was" : "pictures were")));
+		    "type", "text", "text", json_text(text, len)));
+	free(text);
 }
 
 void
-parts_files(struct parts *p, const char *run_id, const struct job_file *files,
-    size_t n, size_t left_out)
+parts_files(struct parts *p, const struct job_file *files, size_t n,
+    size_t left_out)
 {
 	size_t i, at, len;
 	FILE *line;
@@ -194,7 +240,7 @@ parts_files(struct parts *p, const char *run_id, const struct job_file *files,
 	for (i = 0; i < n; i++)
 		fprintf(line, "%s%s (%" PRIu64 " bytes, %s)",
 		    i == 0 ? "" : ", ", files[i].name, files[i].size,
-		    add_file(p, run_id, &files[i]));
+		    add_file(p, &files[i]));
 	if (left_out > 0)
 		fprintf(line, "%s%zu more left out", n == 0 ? "" : ", ",
 		    left_out);

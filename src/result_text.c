@@ -1,13 +1,16 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "job.h"
 #include "json.h"
 #include "mem.h"
+#include "result.h"
 #include "result_parts.h"
+#include "run_store.h"
 #include "utf8.h"
 
 /* Most that one stream, or another text, may take of a result: two of each
@@ -22,22 +25,48 @@ struct excerpt {
 	uint64_t	 dropped;	/* bytes between them */
 };
 
-/* Cuts the excerpt further until it costs no more than cost. */
+const char *
+parts_keep(struct parts *p, const char *name, const char *mime, char *data,
+    size_t len)
+{
+	const struct run_item *item;
+
+	if (p->options->store == NULL || p->run_id[0] == '\0') {
+		free(data);
+		return NULL;
+	}
+	item = run_store_add(p->options->store, p->run_id, p->options->owner,
+	    name, mime, data, len);
+	return item == NULL ? NULL : item->uri;
+}
+
+/* All the text there is, as one piece to be cut in the middle. */
+static void
+excerpt_split(struct excerpt *e)
+{
+	if (e->tail_len > 0)
+		return;
+	e->tail = e->head;
+	e->tail_len = e->head_len;
+}
+
+/* Cuts the excerpt further until it has at most max bytes and costs no more
+ * than cost. */
 static int
-excerpt_fit(struct excerpt *e, size_t cost)
+excerpt_fit(struct excerpt *e, size_t max, size_t cost)
 {
 	size_t head, tail, before = e->head_len + e->tail_len;
 
-	if (json_text_cost(e->head, e->head_len) +
+	if (before <= max && json_text_cost(e->head, e->head_len) +
 	    json_text_cost(e->tail, e->tail_len) <= cost)
 		return 0;
-	if (e->tail_len == 0) {
-		e->tail = e->head;
-		e->tail_len = e->head_len;
-		before = e->head_len;
-	}
-	head = json_text_prefix(e->head, e->head_len, cost / 2);
-	tail = json_text_suffix(e->tail, e->tail_len, cost / 2);
+	excerpt_split(e);
+	head = e->head_len < max - max / 2 ? e->head_len : max - max / 2;
+	tail = e->tail_len < max / 2 ? e->tail_len : max / 2;
+	head = utf8_whole_end(e->head, head);
+	tail -= utf8_whole_start(e->tail + e->tail_len - tail, tail);
+	head = json_text_prefix(e->head, head, cost / 2);
+	tail = json_text_suffix(e->tail + e->tail_len - tail, tail, cost / 2);
 	e->tail += e->tail_len - tail;
 	e->head_len = head;
 	e->tail_len = tail;
@@ -47,13 +76,18 @@ excerpt_fit(struct excerpt *e, size_t cost)
 
 static void
 append(struct parts *p, const char *label, const struct excerpt *e,
-    const char *stream)
+    const char *stream, const char *uri)
 {
 	char *gap = NULL, *text;
 	size_t n, len, gap_len = 0, label_len = strlen(label);
 	json_t *block;
 
-	if (e->dropped > 0)
+	if (e->dropped > 0 && uri != NULL)
+		gap_len = xasprintf(&gap, "\n[... %" PRIu64 " bytes of %s "
+		    "left out; to go on: read_file {\"uri\": \"%s\", "
+		    "\"offset\": %zu} ...]\n", e->dropped, stream, uri,
+		    e->head_len);
+	else if (e->dropped > 0)
 		gap_len = xasprintf(&gap, "\n[... %" PRIu64 " bytes of %s "
 		    "left out ...]\n", e->dropped, stream);
 	len = label_len + e->head_len + gap_len + e->tail_len;
@@ -95,26 +129,61 @@ make_label(const char *label, const char *text, size_t len)
 }
 
 void
-parts_text(struct parts *p, const char *label, const char *text, size_t len)
+parts_text(struct parts *p, const char *label, const char *name,
+    const char *text, size_t len, size_t max)
 {
 	struct excerpt e = { .tail = "" };
 	char *clean = utf8_clean(text, len, &len);
 	char *prefix = make_label(label, clean, len);
+	const char *uri = NULL;
 
 	e.head = clean;
 	e.head_len = len;
-	p->cut |= excerpt_fit(&e, at_most(TEXT_COST_MAX, p));
-	append(p, prefix, &e, label == NULL ? "text" : label);
+	if (excerpt_fit(&e, max, at_most(TEXT_COST_MAX, p))) {
+		p->cut = 1;
+		uri = parts_keep(p, name, "text/plain", xmemdupz(clean, len),
+		    len);
+	}
+	append(p, prefix, &e, label == NULL ? name : label, uri);
 	free(prefix);
 	free(clean);
 }
 
+/* All that the job kept of a stream; where it kept no more, it says so. */
+static char *
+whole_output(const struct job_output *out, const char *stream, size_t *len)
+{
+	char *text;
+	FILE *f = open_memstream(&text, len);
+
+	fwrite(out->head, 1, out->head_len, f);
+	if (out->dropped > 0)
+		fprintf(f, "\n[... %" PRIu64 " bytes of %s were not kept "
+		    "(limits.output) ...]\n", out->dropped, stream);
+	fwrite(out->tail == NULL ? "" : out->tail, 1, out->tail_len, f);
+	fclose(f);
+	return text;
+}
+
+static const char *
+keep_output(struct parts *p, const char *stream, const struct job_output *out)
+{
+	size_t len;
+	char *text;
+
+	if (p->options->store == NULL)
+		return NULL;
+	text = whole_output(out, stream, &len);
+	return parts_keep(p, stream, "text/plain", text, len);
+}
+
 void
 parts_output(struct parts *p, const char *label, const char *stream,
-    const struct job_output *out)
+    const struct job_output *out, size_t max)
 {
 	struct excerpt e = { .dropped = out->dropped };
 	size_t head_len = out->head_len, skip = 0;
+	const char *uri = NULL;
 	char *head, *tail, *prefix;
 
 	if (out->total == 0)
@@ -130,11 +199,14 @@ parts_output(struct parts *p, const char *label, const char *stream,
 	    out->tail_len - skip, &e.tail_len);
 	e.head = head;
 	e.tail = tail;
-	p->cut |= excerpt_fit(&e, at_most(STREAM_COST_MAX, p));
+	if (excerpt_fit(&e, max, at_most(STREAM_COST_MAX, p))) {
+		p->cut = 1;
+		uri = keep_output(p, stream, out);
+	}
 	prefix = label == NULL ? xstrdup("") : NULL;
 	if (label != NULL)
 		xasprintf(&prefix, "%s:\n", label);
-	append(p, prefix, &e, stream);
+	append(p, prefix, &e, stream, uri);
 	free(prefix);
 	free(tail);
 	free(head);

@@ -6,26 +6,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf.h"
 #include "json.h"
 #include "mem.h"
 #include "tool.h"
 
 static const struct tool *const tools[] = {
-	&tool_run_python, &tool_list_packages
+	&tool_run_python, &tool_read_file, &tool_list_packages,
+	&tool_ephemeral, &tool_execute
 };
 
 #define NTOOLS	(sizeof tools / sizeof tools[0])
 
+static int
+is_offered(const struct tool *t, const struct conf *conf)
+{
+	return !t->compat || conf->compat_tools;
+}
+
 const struct tool *
-tool_find(const char *name)
+tool_find(const struct conf *conf, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < NTOOLS; i++)
-		if (strcmp(tools[i]->name, name) == 0)
+		if (is_offered(tools[i], conf) &&
+		    strcmp(tools[i]->name, name) == 0)
 			return tools[i];
 	return NULL;
 }
+
+static const char *const type_names[] = {
+	[TOOL_STRING] = "string",
+	[TOOL_NUMBER] = "number",
+	[TOOL_STRINGS] = "array"
+};
 
 /* A flat object of plain types: what every client's model accepts. */
 static json_t *
@@ -39,8 +54,12 @@ schema(const struct tool *t)
 		const struct tool_param *p = &t->params[i];
 
 		json_object_set_new(properties, p->name, json_pack(
-		    "{s:s, s:s}", "type", p->type == TOOL_STRING ? "string" :
-		    "number", "description", p->help));
+		    "{s:s, s:s}", "type", type_names[p->type], "description",
+		    p->help));
+		if (p->type == TOOL_STRINGS)
+			json_object_set_new(json_object_get(properties,
+			    p->name), "items", json_pack("{s:s}", "type",
+			    "string"));
 		if (p->required)
 			json_array_append_new(required, json_string(p->name));
 	}
@@ -60,9 +79,12 @@ tool_list(const struct conf *conf)
 	size_t i;
 
 	for (i = 0; i < NTOOLS; i++) {
-		json_t *t = json_pack("{s:s}", "name", tools[i]->name);
-		json_t *about = tools[i]->describe(conf);
+		json_t *t, *about;
 
+		if (!is_offered(tools[i], conf))
+			continue;
+		t = json_pack("{s:s}", "name", tools[i]->name);
+		about = tools[i]->describe(conf);
 		json_object_update(t, about);
 		json_decref(about);
 		json_object_set_new(t, "inputSchema", schema(tools[i]));
@@ -95,6 +117,36 @@ number_of(const char *s)
 }
 
 static int
+all_strings(const json_t *value)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(value, i, item)
+		if (!json_is_string(item))
+			return 0;
+	return 1;
+}
+
+/* A list of strings, which models also send as the text of one; NULL if it
+ * is neither. */
+static json_t *
+strings_of(json_t *value)
+{
+	json_t *list;
+
+	if (json_is_array(value) && all_strings(value))
+		return json_incref(value);
+	if (!json_is_string(value))
+		return NULL;
+	list = json_loads(json_string_value(value), 0, NULL);
+	if (json_is_array(list) && all_strings(list))
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+static int
 is_blank(const char *s)
 {
 	return s[strspn(s, " \t\r\n")] == '\0';
@@ -120,8 +172,11 @@ coerce(const struct tool_param *p, json_t *value, char **why)
 		if (text != NULL && (number = number_of(text)) != NULL)
 			return number;
 	}
+	if (p->type == TOOL_STRINGS && (number = strings_of(value)) != NULL)
+		return number;
 	xasprintf(why, "The argument %s must be %s, not %s%s%.40s%s.",
-	    p->name, p->type == TOOL_STRING ? "a string" : "a number",
+	    p->name, p->type == TOOL_STRING ? "a string" :
+	    p->type == TOOL_NUMBER ? "a number" : "an array of strings",
 	    json_type_name(value), text != NULL ? ": \"" : "",
 	    text != NULL ? text : "", text != NULL ? "\"" : "");
 	return NULL;

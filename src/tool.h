@@ -9,10 +9,11 @@
 
 struct conf;
 struct dispatcher;
+struct run_store;
 
 /* One argument of a tool.  The schema that clients see and the check of
  * what they send are both made from it, so they cannot disagree. */
-enum tool_type { TOOL_STRING, TOOL_NUMBER };
+enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_STRINGS };
 
 struct tool_param {
 	const char	*name;
@@ -32,6 +33,7 @@ struct tool_call {
 	/* In. */
 	const struct conf	*conf;
 	const struct dispatcher	*dispatcher;
+	struct run_store	*store;	/* NULL where nothing is kept */
 	json_t			*args;	/* checked: known, well typed */
 	enum policy		 policy; /* the least that is applied */
 	/* Out. */
@@ -47,13 +49,17 @@ struct tool {
 	/* As tools/list shows it, without name and inputSchema. */
 	json_t			*(*describe)(const struct conf *);
 	enum tool_outcome	(*call)(struct tool_call *);
+	int			compat;	/* only with compat.tools */
 };
 
 extern const struct tool	tool_run_python;
 extern const struct tool	tool_list_packages;
+extern const struct tool	tool_read_file;
+extern const struct tool	tool_ephemeral;
+extern const struct tool	tool_execute;
 
 /* NULL if there is none of this name. */
-const struct tool *tool_find(const char *name);
+const struct tool *tool_find(const struct conf *, const char *name);
 /* The array of tools/list, in a stable order. */
 json_t	*tool_list(const struct conf *);
 /*
@@ -63,6 +69,9 @@ json_t	*tool_list(const struct conf *);
  * wrong.
  */
 json_t	*tool_check(const struct tool *, const json_t *args, char **why);
+/* run_python with code and timeout (NULL if not given): a job, or an answer. */
+enum tool_outcome	tool_run_code(struct tool_call *, const json_t *code,
+	    const json_t *timeout, const json_t *input);
 /* The member annotations: all four hints, as some clients ask for approval
  * of a tool that lacks one. */
 json_t	*tool_annotations(const char *title, int read_only, int idempotent);

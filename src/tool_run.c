@@ -140,11 +140,10 @@ set_limits(struct limits *l, const struct conf *c, uint64_t timeout_ms)
 	l->fds = c->limits_fds;
 }
 
-static enum tool_outcome
-run(struct tool_call *c)
+enum tool_outcome
+tool_run_code(struct tool_call *c, const json_t *code, const json_t *timeout,
+    const json_t *input)
 {
-	const json_t *code = json_object_get(c->args, "code");
-	const json_t *input = json_object_get(c->args, "stdin");
 	size_t len = json_string_length(code);
 	uint64_t timeout_ms;
 	char *why;
@@ -154,8 +153,7 @@ run(struct tool_call *c)
 		why = check_policy(c, json_string_value(json_object_get(
 		    c->args, "policy")));
 	if (why == NULL)
-		why = check_timeout(c, json_object_get(c->args, "timeout"),
-		    &timeout_ms);
+		why = check_timeout(c, timeout, &timeout_ms);
 	if (why != NULL)
 		return refuse(c, why);
 	c->spec.code = xmemdupz(json_string_value(code), len);
@@ -169,6 +167,15 @@ run(struct tool_call *c)
 	return TOOL_JOB;
 }
 
+static enum tool_outcome
+run(struct tool_call *c)
+{
+	return tool_run_code(c, json_object_get(c->args, "code"),
+	    json_object_get(c->args, "timeout"),
+	    json_object_get(c->args, "stdin"));
+}
+
 const struct tool tool_run_python = {
-	"run_python", params, sizeof params / sizeof params[0], describe, run
+	"run_python", params, sizeof params / sizeof params[0], describe, run,
+	0
 };

@@ -106,6 +106,7 @@ def test_run_sends_the_program_and_prints_stdout_as_it_is(server, ctl):
         "initialize", "notifications/initialized", "tools/call"]
     assert fake.received[2]["params"] == {
         "name": "run_python",
+        "_meta": {"adder/whole": True},
         "arguments": {"code": "print('é')\n", "timeout": 2.5}}
 
 

@@ -31,7 +31,9 @@ WAIT = float(os.environ.get("ADDER_TEST_WAIT", "30"))
 
 # What every daemon of these tests has: the self-test of the jail takes a
 # second and has tests of its own.
-COMMON = {"sandbox.selftest": "off"}
+COMMON = {"sandbox.selftest": "off",
+    # Answers whole, with their files: the budgets have tests of their own.
+    "result.max_text": "8m", "result.max_images": "8m", "result.keep": "0"}
 
 # Imports that are there in every interpreter: a zygote with these is ready
 # in a fraction of the time that the scientific stack takes.

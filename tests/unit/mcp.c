@@ -234,7 +234,8 @@ test_methods(void **state)
 	{ "resources/list", "{}", OK("{\"resources\":[]}") },
 	{ "resources/list", "{\"cursor\":\"x\"}", ERROR("-32602") },
 	{ "resources/templates/list", "{}",
-	    OK("{\"resourceTemplates\":[]}") },
+	    OK("{\"resourceTemplates\":[{\"uriTemplate\":"
+	    "\"adder://run/{run_id}/{+path}\",") },
 	{ "prompts/list", "{}", OK("{\"prompts\":[]}") },
 	{ "prompts/get", "{\"name\":\"x\"}", ERROR("-32602") },
 	{ "prompts/get", "{}", ERROR("-32602") },

@@ -9,9 +9,12 @@
 #include "json.h"
 #include "mem.h"
 #include "result.h"
+#include "run_store.h"
 #include "unit.h"
 
 #define PNG	"\x89PNG\r\n\x1a\n....."
+
+static const struct result_options plain;
 
 static char *
 str(const char *s)
@@ -29,7 +32,8 @@ set_output(struct job_output *o, const char *text)
 static struct job_file
 file(const char *name, const char *data, size_t len)
 {
-	struct job_file f = { str(name), str(""), str(data), len, len, 1 };
+	struct job_file f = { str(name), str(""), str(data), len, len, 1,
+	    NULL, 0 };
 
 	return f;
 }
@@ -70,7 +74,7 @@ receipt(const json_t *result)
 static void
 expect(const struct job_result *r, const char *note, const char *want)
 {
-	json_t *result = result_of_job(r, note);
+	json_t *result = result_of_job(r, note, &plain);
 	char *got = summary(result), *line;
 	size_t len;
 
@@ -189,7 +193,7 @@ test_receipt(void **state)
 		    "\"wall_ms\":1.5,\"cpu_ms\":0.001,\"queue_ms\":20.0,"
 		    "\"peak_kib\":77,\"stdout_bytes\":5,\"stderr_bytes\":0,"
 		    "\"truncated\":false,\"run_id\":\"r1\"}", cases[i].want);
-		result = result_of_job(&r, NULL);
+		result = result_of_job(&r, NULL, &plain);
 		line = json_line(receipt(result), &len);
 		assert_string_equal(line, want);
 		free(line);
@@ -205,7 +209,7 @@ test_bytes(void **state)
 
 	r.output[JOB_STDOUT].head = str("a\0\x1b[1m\xff\xed\xa0\x80z");
 	r.output[JOB_STDOUT].head_len = r.output[JOB_STDOUT].total = 11;
-	result = result_of_job(&r, NULL);
+	result = result_of_job(&r, NULL, &plain);
 	text = json_object_get(json_array_get(json_object_get(result,
 	    "content"), 0), "text");
 	assert_int_equal(json_string_length(text), 19);
@@ -230,7 +234,7 @@ test_gap(void **state)
 	o->total = 113;
 	expect(&r, NULL, "text:begin \n[... 103 bytes of stdout left out "
 	    "...]\n end");
-	result = result_of_job(&r, NULL);
+	result = result_of_job(&r, NULL, &plain);
 	assert_true(json_is_true(json_object_get(receipt(result),
 	    "truncated")));
 	json_decref(result);
@@ -275,7 +279,7 @@ test_bounds(void **state)
 		files[2].size = 1000000;
 		r.files = files;
 		r.nfiles = 3;
-		result = result_of_job(&r, NULL);
+		result = result_of_job(&r, NULL, &plain);
 		line = json_line(result, &len);
 		assert_in_range(len, 1, 10 * 1024 * 1024 - 1);
 		assert_true(json_is_true(json_object_get(receipt(result),
@@ -284,7 +288,8 @@ test_bounds(void **state)
 		assert_non_null(strstr(got, "bytes of stdout left out"));
 		assert_non_null(strstr(got, "bytes of stderr left out"));
 		assert_non_null(strstr(got, "The reason."));
-		assert_non_null(strstr(got, "1 picture was left out"));
+		assert_non_null(strstr(got, "i (8388608 bytes) is left out: "
+		    "it is damaged"));
 		assert_non_null(strstr(got, "f (8388608 bytes, left out"));
 		assert_non_null(strstr(got, "h (1000000 bytes, left out"));
 		free(got);
@@ -306,8 +311,211 @@ test_pictures(void **state)
 	images[0].mime = str("image/png");
 	r.images = images;
 	r.nimages = 3;
-	expect(&r, NULL, "image:image/png|text:2 pictures were left out: too "
-	    "large, or damaged.");
+	expect(&r, NULL, "image:image/png|text:pictures: a (9 bytes) is left "
+	    "out: it is damaged; c (0 bytes) is left out: it is damaged");
+}
+
+/* The text of a content block. */
+static const char *
+text_of(const json_t *result, size_t i)
+{
+	return json_string_value(json_object_get(json_array_get(
+	    json_object_get(result, "content"), i), "text"));
+}
+
+static void
+test_text_budget(void **state)
+{
+	struct run_store *store = run_store_new();
+	struct result_options o = { .max_text = 1000, .store = store,
+	    .links = 1 };
+	struct job_result r = ok();
+	const struct run_item *item;
+	char out[3001], *want, head[501], tail[501];
+	json_t *result;
+	size_t i;
+
+	run_store_bound(store, 100000, 3600000000ULL);
+	for (i = 0; i < 3000; i++)
+		out[i] = 'a' + i % 26;
+	out[3000] = '\0';
+	/* All of the budget is there for one text that needs it. */
+	set_output(&r.output[JOB_STDOUT], out);
+	result = result_of_job(&r, NULL, &o);
+	snprintf(head, sizeof head, "%s", out);
+	snprintf(tail, sizeof tail, "%s", out + 2500);
+	xasprintf(&want, "%s\n[... 2000 bytes of stdout left out; to go on: "
+	    "read_file {\"uri\": \"adder://run/r1/stdout\", \"offset\": "
+	    "500} ...]\n%s", head, tail);
+	assert_string_equal(text_of(result, 0), want);
+	assert_true(json_is_true(json_object_get(receipt(result),
+	    "truncated")));
+	item = run_store_find(store, "adder://run/r1/stdout");
+	assert_non_null(item);
+	assert_int_equal(item->len, 3000);
+	assert_memory_equal(item->data, out, 3000);
+	free(want);
+	json_decref(result);
+	/* What fits exactly is not cut, and nothing is kept of it. */
+	strcpy(r.run_id, "r2");
+	r.output[JOB_STDOUT].head_len = r.output[JOB_STDOUT].total = 1000;
+	result = result_of_job(&r, NULL, &o);
+	assert_int_equal(strlen(text_of(result, 0)), 1000);
+	assert_true(json_is_false(json_object_get(receipt(result),
+	    "truncated")));
+	assert_null(run_store_find(store, "adder://run/r2/stdout"));
+	json_decref(result);
+	/* Two long texts have half each, less what a short one takes. */
+	strcpy(r.run_id, "r3");
+	r.output[JOB_STDOUT].head_len = r.output[JOB_STDOUT].total = 3000;
+	r.output[JOB_STDERR] = r.output[JOB_STDOUT];
+	r.value = str("'0123456789'");
+	r.value_len = 12;
+	result = result_of_job(&r, NULL, &o);
+	assert_non_null(strstr(text_of(result, 0), "2506 bytes of stdout"));
+	assert_string_equal(text_of(result, 1), "value: '0123456789'");
+	assert_non_null(strstr(text_of(result, 2), "2506 bytes of stderr"));
+	assert_non_null(run_store_find(store, "adder://run/r3/stderr"));
+	json_decref(result);
+	run_store_free(&store);
+}
+
+/* A character is not cut in two, and of what the job itself had not kept
+ * the whole text says so. */
+static void
+test_text_edges(void **state)
+{
+	struct run_store *store = run_store_new();
+	struct result_options o = { .max_text = 10, .store = store };
+	struct job_result r = ok();
+	const struct run_item *item;
+	json_t *result;
+
+	run_store_bound(store, 100000, 3600000000ULL);
+	set_output(&r.output[JOB_STDOUT],
+	    "abc\xe2\x82\xac" "0123456789" "\xe2\x82\xac" "xyz");
+	result = result_of_job(&r, NULL, &o);
+	assert_string_equal(text_of(result, 0), "abc\n[... 16 bytes of "
+	    "stdout left out; to go on: read_file {\"uri\": "
+	    "\"adder://run/r1/stdout\", \"offset\": 3} ...]\nxyz");
+	json_decref(result);
+	strcpy(r.run_id, "r4");
+	set_output(&r.output[JOB_STDOUT], "0123456789");
+	r.output[JOB_STDOUT].tail = str("abcdefghij");
+	r.output[JOB_STDOUT].tail_len = 10;
+	r.output[JOB_STDOUT].dropped = 77;
+	r.output[JOB_STDOUT].total = 97;
+	result = result_of_job(&r, NULL, &o);
+	assert_non_null(strstr(text_of(result, 0), "87 bytes of stdout"));
+	item = run_store_find(store, "adder://run/r4/stdout");
+	assert_string_equal(item->data, "0123456789\n[... 77 bytes of stdout "
+	    "were not kept (limits.output) ...]\nabcdefghij");
+	json_decref(result);
+	run_store_free(&store);
+}
+
+static void
+test_links(void **state)
+{
+	struct run_store *store = run_store_new();
+	struct result_options o = { .store = store, .links = 1 };
+	struct job_result r = ok();
+	struct job_file f = file("d/a b.csv", "1,2\n", 4);
+	json_t *result;
+	char *got;
+
+	run_store_bound(store, 1000, 3600000000ULL);
+	r.files = &f;
+	r.nfiles = 1;
+	result = result_of_job(&r, NULL, &o);
+	got = summary(result);
+	assert_string_equal(got, "text:files: d/a b.csv (4 bytes, linked: "
+	    "read_file reads it)|resource_link:text/csv");
+	free(got);
+	assert_int_equal(run_store_find(store,
+	    "adder://run/r1/d/a%20b.csv")->len, 4);
+	json_decref(result);
+	/* Older peers, and those who want all, get it at once. */
+	o.links = 0;
+	result = result_of_job(&r, NULL, &o);
+	got = summary(result);
+	assert_non_null(strstr(got, "attached)|resource:"));
+	free(got);
+	json_decref(result);
+	/* Where it cannot be kept, too. */
+	o.links = 1;
+	run_store_bound(store, 0, 0);
+	result = result_of_job(&r, NULL, &o);
+	got = summary(result);
+	assert_non_null(strstr(got, "attached)|resource:"));
+	free(got);
+	json_decref(result);
+	run_store_free(&store);
+}
+
+static void
+test_picture_budget(void **state)
+{
+	struct run_store *store = run_store_new();
+	struct result_options o = { .store = store, .links = 1,
+	    .max_images = 59 };
+	struct job_result r = ok();
+	struct job_file images[] = { file("1.png", PNG, sizeof PNG),
+	    file("2.png", PNG "a long one", sizeof PNG + 10),
+	    file("3.png", PNG, sizeof PNG), file("4.png", PNG, sizeof PNG) };
+	json_t *result;
+	char *got;
+
+	run_store_bound(store, 10000, 3600000000ULL);
+	images[1].small = str(PNG);
+	images[1].small_len = sizeof PNG;
+	r.images = images;
+	r.nimages = 4;
+	result = result_of_job(&r, NULL, &o);
+	got = summary(result);
+	assert_string_equal(got, "image:image/png|image:image/png"
+	    "|resource_link:image/png|resource_link:image/png"
+	    "|resource_link:image/png|text:pictures: 2.png (24 bytes) is "
+	    "shown smaller than it is, and whole at adder://run/r1/2.png; "
+	    "3.png (14 bytes) is left out: it is too large, and whole at "
+	    "adder://run/r1/3.png; 4.png (14 bytes) is left out: it is too "
+	    "large, and whole at adder://run/r1/4.png");
+	free(got);
+	assert_int_equal(run_store_find(store, "adder://run/r1/2.png")->len,
+	    sizeof PNG + 10);
+	assert_null(run_store_find(store, "adder://run/r1/1.png"));
+	json_decref(result);
+	run_store_free(&store);
+}
+
+static void
+test_structured(void **state)
+{
+	static const struct result_options o = { .structured = 1 };
+	struct job_result r = ok();
+	struct job_file image = file("1", PNG, sizeof PNG);
+	json_t *result;
+	char *line;
+	size_t len;
+
+	set_output(&r.output[JOB_STDOUT], "out\n");
+	r.value = str("42");
+	r.value_len = 2;
+	result = result_of_job(&r, NULL, &o);
+	line = json_line(json_object_get(result, "structuredContent"), &len);
+	assert_string_equal(line, "{\"text\":\"out\\n\\nvalue: 42\"}");
+	free(line);
+	json_decref(result);
+	r.images = &image;
+	r.nimages = 1;
+	result = result_of_job(&r, NULL, &o);
+	assert_null(json_object_get(result, "structuredContent"));
+	json_decref(result);
+	r.nimages = 0;
+	r.verdict = VERDICT_EXIT;
+	result = result_of_job(&r, NULL, &o);
+	assert_null(json_object_get(result, "structuredContent"));
+	json_decref(result);
 }
 
 static void
@@ -347,6 +555,11 @@ main(void)
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_pictures),
+		cmocka_unit_test(test_text_budget),
+		cmocka_unit_test(test_text_edges),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_picture_budget),
+		cmocka_unit_test(test_structured),
 		cmocka_unit_test(test_refusals),
 	};
 

@@ -11,6 +11,7 @@
 #include "fake_dispatcher.h"
 #include "json.h"
 #include "mem.h"
+#include "run_store.h"
 #include "tool.h"
 #include "unit.h"
 
@@ -38,7 +39,7 @@ take_text(struct outcome *o, const json_t *result)
 static void
 call(const char *name, const char *args_text, struct outcome *o)
 {
-	const struct tool *tool = tool_find(name);
+	const struct tool *tool = tool_find(conf, name);
 	json_t *args = json_loads(args_text, 0, NULL), *checked;
 	struct tool_call c = { .conf = conf, .dispatcher = dispatcher };
 	char *why;
@@ -238,34 +239,50 @@ check_schema(const json_t *schema)
 	json_object_foreach((json_t *)properties, name, p) {
 		type = json_string_value(json_object_get(p, "type"));
 		assert_true(strcmp(type, "string") == 0 ||
-		    strcmp(type, "number") == 0);
+		    strcmp(type, "number") == 0 ||
+		    strcmp(type, "array") == 0);
 		assert_true(strlen(json_string_value(json_object_get(p,
 		    "description"))) > 0);
 		/* Nothing that some client's model refuses. */
-		assert_int_equal(json_object_size(p), 2);
+		assert_int_equal(json_object_size(p), 2 +
+		    (strcmp(type, "array") == 0));
+		assert_int_equal(json_object_get(p, "items") != NULL,
+		    strcmp(type, "array") == 0);
 	}
 	assert_null(json_object_get(schema, "$schema"));
 	assert_true(json_is_false(json_object_get(schema,
 	    "additionalProperties")));
 }
 
+static struct conf *
+conf_with(const char *override)
+{
+	const char *overrides[] = { "python.env=system", override, NULL };
+	struct conf *c;
+	char *why;
+
+	c = conf_load(NULL, overrides, &why);
+	assert_non_null(c);
+	return c;
+}
+
 static void
-test_list(void **state)
+check_list(const struct conf *c, size_t count)
 {
 	static const char *const hints[] = { "readOnlyHint",
 	    "destructiveHint", "idempotentHint", "openWorldHint" };
-	json_t *list = tool_list(conf), *t;
+	json_t *list = tool_list(c), *t;
 	const char *name;
 	regex_t re;
 	size_t i, n;
 
 	assert_int_equal(regcomp(&re, "^[a-zA-Z0-9_-]{1,30}$",
 	    REG_EXTENDED | REG_NOSUB), 0);
-	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_array_size(list), count);
 	json_array_foreach(list, i, t) {
 		name = json_string_value(json_object_get(t, "name"));
 		assert_int_equal(regexec(&re, name, 0, NULL, 0), 0);
-		assert_non_null(tool_find(name));
+		assert_non_null(tool_find(c, name));
 		assert_in_range(json_string_length(json_object_get(t,
 		    "description")), 20, 2047);
 		assert_true(json_string_length(json_object_get(t,
@@ -278,7 +295,111 @@ test_list(void **state)
 	}
 	json_decref(list);
 	regfree(&re);
-	assert_null(tool_find("no_such_tool"));
+	assert_null(tool_find(c, "no_such_tool"));
+}
+
+static void
+test_list(void **state)
+{
+	struct conf *compat = conf_with("compat.tools=on");
+
+	check_list(conf, 3);
+	check_list(compat, 5);
+	assert_null(tool_find(conf, "run_python_ephemeral"));
+	assert_null(tool_find(conf, "execute_python_code"));
+	conf_unref(&compat);
+}
+
+static void
+test_compat(void **state)
+{
+	struct conf *saved = conf;
+	struct outcome o;
+
+	conf = conf_with("compat.tools=on");
+	call("execute_python_code", "{\"python_code\":\"1+1\"}", &o);
+	assert_int_equal(o.outcome, TOOL_JOB);
+	drop(&o);
+	call("run_python_ephemeral", "{\"code\":\"1\",\"image\":\"x\","
+	    "\"dependencies\":\"[]\"}", &o);
+	assert_int_equal(o.outcome, TOOL_JOB);
+	drop(&o);
+	call("run_python_ephemeral", "{\"code\":\"1\","
+	    "\"dependencies\":[\"six\"]}", &o);
+	assert_int_equal(o.outcome, TOOL_ANSWER);
+	assert_true(o.is_error);
+	assert_non_null(strstr(o.text, "list_packages"));
+	call("run_python_ephemeral", "{\"code\":\"1\","
+	    "\"dependencies\":[1]}", &o);
+	assert_true(o.is_error);
+	assert_non_null(strstr(o.text, "must be an array of strings"));
+	call("execute_python_code", "{\"code\":\"1\"}", &o);
+	assert_true(o.is_error);
+	conf_unref(&conf);
+	conf = saved;
+}
+
+/* The first two texts of what read_file answers. */
+static void
+read_part(struct run_store *store, const char *args_text, char *text,
+    char *where)
+{
+	json_t *args = json_loads(args_text, 0, NULL), *content;
+	struct tool_call c = { .conf = conf, .store = store, .args = args };
+
+	assert_int_equal(tool_read_file.call(&c), TOOL_ANSWER);
+	content = json_object_get(c.result, "content");
+	snprintf(text, 256, "%s", json_string_value(json_object_get(
+	    json_array_get(content, 0), "text")));
+	snprintf(where, 256, "%s", json_array_size(content) < 2 ? "" :
+	    json_string_value(json_object_get(json_array_get(content, 1),
+	    "text")));
+	json_decref(c.result);
+	json_decref(args);
+}
+
+#define READ(more)	"{\"uri\":\"adder://run/r/t\"" more "}"
+
+static void
+test_read(void **state)
+{
+	static const struct {
+		const char	*args, *text, *where;
+	} cases[] = {
+		{ READ(""), "ab\xe2\x82\xac" "cd",
+		    "[bytes 0 to 7 of 7, the end]" },
+		{ READ(",\"limit\":2"), "ab",
+		    "[bytes 0 to 2 of 7; to go on: offset 2]" },
+		/* No character is cut in two, but one byte at least is read. */
+		{ READ(",\"limit\":4"), "ab",
+		    "[bytes 0 to 2 of 7; to go on: offset 2]" },
+		{ READ(",\"offset\":3"), "cd",
+		    "[bytes 5 to 7 of 7, the end]" },
+		{ READ(",\"offset\":2,\"limit\":1"), "\xef\xbf\xbd",
+		    "[bytes 2 to 3 of 7; to go on: offset 3]" },
+		{ READ(",\"offset\":7"), "", "[bytes 7 to 7 of 7, the end]" },
+		{ READ(",\"offset\":8"), "The offset lies behind the end.",
+		    "" },
+		{ READ(",\"offset\":-1"), "The argument offset must be a "
+		    "number of bytes, 0 or more.", "" },
+		{ READ(",\"limit\":0"), "The argument limit must be a number "
+		    "of bytes, 1 or more.", "" }
+	};
+	struct run_store *store = run_store_new();
+	char text[256], where[256];
+	size_t i;
+
+	run_store_bound(store, 10000, 3600000000ULL);
+	run_store_add(store, "r", NULL, "t", "text/plain",
+	    xstrdup("ab\xe2\x82\xac" "cd"), 7);
+	for (i = 0; i < NITEMS(cases); i++) {
+		read_part(store, cases[i].args, text, where);
+		assert_string_equal(text, cases[i].text);
+		assert_string_equal(where, cases[i].where);
+	}
+	read_part(store, "{\"uri\":\"adder://run/r/u\"}", text, where);
+	assert_non_null(strstr(text, "There is nothing of that URI"));
+	run_store_free(&store);
 }
 
 static int
@@ -310,6 +431,8 @@ main(void)
 		cmocka_unit_test(test_code_length),
 		cmocka_unit_test(test_packages),
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_compat),
+		cmocka_unit_test(test_read),
 	};
 
 	return cmocka_run_group_tests(tests, init, end);

@@ -1,0 +1,69 @@
+#include "config.h"
+
+#include "json.h"
+#include "result.h"
+#include "tool.h"
+
+/*
+ * run_python under the names, and with the arguments, that other servers
+ * taught people: run_python_ephemeral of the Docker based ones,
+ * execute_python_code of those on snekbox.
+ */
+
+static const struct tool_param ephemeral_params[] = {
+	{ "code", TOOL_STRING, 1,
+	    "The Python program.  Print what you want to see." },
+	{ "dependencies", TOOL_STRINGS, 0,
+	    "Packages that the program needs.  They must be installed "
+	    "already: list_packages names those that are." },
+	{ "image", TOOL_STRING, 0,
+	    "Has no effect: there are no container images here." }
+};
+
+static const struct tool_param execute_params[] = {
+	{ "python_code", TOOL_STRING, 1,
+	    "The Python program.  Print what you want to see." }
+};
+
+static json_t *
+describe(const struct conf *conf)
+{
+	json_t *about = tool_run_python.describe(conf);
+
+	json_object_set_new(about, "title", json_string("Run Python "
+	    "(by another name)"));
+	return about;
+}
+
+static enum tool_outcome
+call_ephemeral(struct tool_call *c)
+{
+	const json_t *list = json_object_get(c->args, "dependencies");
+
+	if (json_array_size(list) > 0) {
+		c->result = result_of_error("Packages cannot be installed "
+		    "for a call here; leave dependencies out and import what "
+		    "list_packages names.");
+		return TOOL_ANSWER;
+	}
+	return tool_run_code(c, json_object_get(c->args, "code"), NULL, NULL);
+}
+
+static enum tool_outcome
+call_execute(struct tool_call *c)
+{
+	return tool_run_code(c, json_object_get(c->args, "python_code"), NULL,
+	    NULL);
+}
+
+const struct tool tool_ephemeral = {
+	"run_python_ephemeral", ephemeral_params,
+	sizeof ephemeral_params / sizeof ephemeral_params[0], describe,
+	call_ephemeral, 1
+};
+
+const struct tool tool_execute = {
+	"execute_python_code", execute_params,
+	sizeof execute_params / sizeof execute_params[0], describe,
+	call_execute, 1
+};
