@@ -107,8 +107,12 @@ preload(const char *modules, const char *warm_file, char **why)
 		return -1;
 	import_all(modules);
 	warm(warm_file);
-	if (hook_figures(why) == -1)
-		return -1;
+	return hook_figures(why);
+}
+
+int
+preload_settle(char **why)
+{
 	return step("preload", "settle", why);
 }
 

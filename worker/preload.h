@@ -8,11 +8,15 @@
 
 /*
  * Imports the comma-separated modules, warms the libraries up, runs
- * warm_file ("" for none), takes back what a program could notice, freezes
- * the garbage collector.  A module that is missing is logged and left out.
+ * warm_file ("" for none).  A module that is missing is logged and left out.
  * -1 with *why (the caller's to free) if the zygote cannot serve.
  */
 int	preload(const char *modules, const char *warm_file, char **why);
+/*
+ * The last use of Python before the first fork: takes back what a program
+ * could notice and freezes the garbage collector.  -1 with *why.
+ */
+int	preload_settle(char **why);
 /* "name version\n" lines, sorted (the caller frees). */
 char	*preload_packages(void);
 /*

@@ -31,6 +31,33 @@ py_take_exception(void)
 #endif
 }
 
+/* What a weak reference refers to (a new reference), or None. */
+static inline PyObject *
+py_weakref_get(PyObject *ref)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+	PyObject *obj = NULL;
+
+	if (PyWeakref_GetRef(ref, &obj) == -1)
+		PyErr_Clear();
+	return obj != NULL ? obj : Py_NewRef(Py_None);
+#else
+	return Py_NewRef(PyWeakref_GetObject(ref));
+#endif
+}
+
+/* Reports the pending exception to sys.unraisablehook, with the words that
+ * this version of CPython has for it: about obj, or saying where. */
+static inline void
+py_unraisable(const char *where, PyObject *obj)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+	PyErr_FormatUnraisable("Exception ignored %s", where);
+#else
+	PyErr_WriteUnraisable(obj);
+#endif
+}
+
 /* Makes exc (stolen) the pending exception. */
 static inline void
 py_raise(PyObject *exc)

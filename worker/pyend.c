@@ -11,19 +11,27 @@
 #include "interp.h"
 #include "policy.h"
 #include "pyend.h"
+#include "pyexits.h"
 #include "pyjob.h"
 #include "pystdio.h"
 
 #define STATUS_FLUSH_FAILED	120	/* as Py_RunMain() exits */
 #define USER_MODULES_MAX	256
 
-static PyObject	*run_exitfuncs;		/* atexit._run_exitfuncs */
 static PyObject	*collect_fn;		/* gc.collect */
 static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
 static PyObject	**zygote_names;		/* the same in their order */
 static Py_ssize_t nzygote_names;
 static PyObject	*main_name;		/* "__main__" among them */
+static PyObject	*figures;		/* matplotlib's Gcf.figs, or NULL */
 static void	(*fortran_flush)(int *unit);
+
+/* What threading._shutdown() works on; NULL where this version of Python
+ * keeps it elsewhere. */
+static struct {
+	PyObject	*dict, *shutdown, *atexits;
+	Py_ssize_t	 natexits;
+} threads;
 
 /* libgfortran buffers what Fortran code prints and flushes it only in a
  * destructor, which _exit(2) does not run. */
@@ -91,22 +99,79 @@ is_zygotes(PyObject *key, Py_ssize_t *cursor)
 	    PySet_Contains(zygote_modules, key) != 0;
 }
 
+/* NULL without an exception if it is not there. */
+static PyObject *
+optional(const char *module, const char *name)
+{
+	PyObject *res = attribute(module, name);
+
+	PyErr_Clear();
+	return res;
+}
+
+static void
+threads_init(void)
+{
+	threads.dict = optional("threading", "__dict__");
+	threads.shutdown = optional("threading", "_shutdown");
+	threads.atexits = optional("threading", "_threading_atexits");
+	if (threads.atexits != NULL)
+		threads.natexits = PyObject_Size(threads.atexits);
+	PyErr_Clear();
+}
+
+static void
+figures_init(void)
+{
+	PyObject *gcf;
+
+	if (PyDict_GetItemString(PyImport_GetModuleDict(),
+	    "matplotlib._pylab_helpers") == NULL)
+		return;
+	gcf = optional("matplotlib._pylab_helpers", "Gcf");
+	figures = gcf == NULL ? NULL : PyObject_GetAttrString(gcf, "figs");
+	Py_XDECREF(gcf);
+	PyErr_Clear();
+}
+
 int
 pyend_init(void)
 {
-	run_exitfuncs = attribute("atexit", "_run_exitfuncs");
+	threads_init();
+	figures_init();
 	collect_fn = attribute("gc", "collect");
 	dl_iterate_phdr(find_fortran, NULL);
-	return run_exitfuncs == NULL || collect_fn == NULL ||
-	    note_modules() == -1 ? -1 : 0;
+	return collect_fn == NULL || note_modules() == -1 ? -1 :
+	    pyexits_init();
+}
+
+/* No thread was left running and nothing waits for the end of threads, so
+ * that _shutdown() of this very module would find nothing to do. */
+static int
+threads_idle(void)
+{
+	PyObject *locks;
+
+	if (threads.dict == NULL || threads.atexits == NULL)
+		return 0;
+	/* Made anew in each fork, without the main thread's own. */
+	locks = PyDict_GetItemString(threads.dict, "_shutdown_locks");
+	return locks != NULL && PyAnySet_Check(locks) &&
+	    PySet_GET_SIZE(locks) == 0 &&
+	    PyDict_GetItemString(threads.dict, "_shutdown") ==
+	    threads.shutdown &&
+	    PyList_GET_SIZE(threads.atexits) == threads.natexits;
 }
 
 /* wait_for_thread_shutdown() of CPython. */
 static void
 join_threads(void)
 {
-	PyObject *name = PyUnicode_FromString("threading"), *mod = NULL, *res;
+	PyObject *name, *mod = NULL, *res;
 
+	if (threads_idle())
+		return;
+	name = PyUnicode_FromString("threading");
 	if (name != NULL)
 		mod = PyImport_GetModule(name);
 	Py_XDECREF(name);
@@ -116,7 +181,7 @@ join_threads(void)
 	}
 	res = PyObject_CallMethod(mod, "_shutdown", NULL);
 	if (res == NULL)
-		PyErr_WriteUnraisable(mod);
+		py_unraisable("on threading shutdown", mod);
 	Py_XDECREF(res);
 	Py_DECREF(mod);
 }
@@ -131,25 +196,17 @@ call_quietly(PyObject *fn)
 	Py_XDECREF(res);
 }
 
-/* Figures exist only where pyplot's registry has some. */
+/* Figures exist only where pyplot's registry has some; matplotlib may have
+ * been imported by the program itself. */
 static void
 send_figures(void)
 {
 	int restricted;
-	PyObject *mod, *gcf, *figs, *res;
-	int n = 0;
+	PyObject *res;
 
-	mod = PyDict_GetItemString(PyImport_GetModuleDict(),
-	    "matplotlib._pylab_helpers");
-	if (mod == NULL)
-		return;
-	gcf = PyObject_GetAttrString(mod, "Gcf");
-	figs = gcf == NULL ? NULL : PyObject_GetAttrString(gcf, "figs");
-	if (figs != NULL)
-		n = PyObject_Size(figs);
-	Py_XDECREF(gcf);
-	Py_XDECREF(figs);
-	if (n > 0) {
+	if (figures == NULL)
+		figures_init();
+	if (figures != NULL && PyObject_Size(figures) > 0) {
 		/* Our own work, whatever the program may do. */
 		restricted = policy_armed();
 		policy_arm(0);
@@ -160,20 +217,22 @@ send_figures(void)
 	PyErr_Clear();
 }
 
+/* Attributes of sys that end as None. */
+static const char *const forgotten[] = { "path", "argv", "ps1", "ps2",
+    "last_type", "last_value", "last_traceback", "last_exc", "path_hooks",
+    "path_importer_cache", "meta_path", NULL };
+
 /* finalize_modules_delete_special() of CPython. */
 static void
 forget_sys(void)
 {
-	static const char *const none[] = { "path", "argv", "ps1", "ps2",
-	    "last_type", "last_value", "last_traceback", "last_exc",
-	    "path_hooks", "path_importer_cache", "meta_path" };
 	static const char *const restore[][2] = { { "stdin", "__stdin__" },
 	    { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
 	size_t i;
 
-	for (i = 0; i < sizeof none / sizeof none[0]; i++)
-		if (PySys_GetObject(none[i]) != NULL)
-			PySys_SetObject(none[i], Py_None);
+	for (i = 0; forgotten[i] != NULL; i++)
+		if (PySys_GetObject(forgotten[i]) != NULL)
+			PySys_SetObject(forgotten[i], Py_None);
 	for (i = 0; i < sizeof restore / sizeof restore[0]; i++)
 		PySys_SetObject(restore[i][0], interp_sys(restore[i][1]));
 	PyErr_Clear();
@@ -237,7 +296,7 @@ clear_survivors(PyObject *refs[USER_MODULES_MAX], int n)
 	PyObject *mod;
 
 	while (n-- > 0) {
-		mod = Py_NewRef(PyWeakref_GetObject(refs[n]));
+		mod = py_weakref_get(refs[n]);
 		if (mod != Py_None && PyModule_Check(mod))
 			clear_dict(PyModule_GetDict(mod));
 		Py_DECREF(mod);
@@ -309,7 +368,7 @@ pyend_run(struct pyjob *job)
 {
 	join_threads();
 	Py_MakePendingCalls();
-	call_quietly(run_exitfuncs);
+	pyexits_run();
 	send_figures();
 	if (pystdio_flush_final() == -1)
 		job->status = STATUS_FLUSH_FAILED;
@@ -323,6 +382,20 @@ pyend_run(struct pyjob *job)
 void
 pyend_trial(void)
 {
+	PyObject *builtins = PyEval_GetBuiltins(), *value;
+	size_t i;
+
+	/* Each is set to what it is. */
+	for (i = 0; forgotten[i] != NULL; i++)
+		if ((value = PySys_GetObject(forgotten[i])) != NULL)
+			PySys_SetObject(forgotten[i], value);
+	value = builtins == NULL ? NULL :
+	    PyDict_GetItemString(builtins, "__import__");
+	if (value != NULL)
+		PyDict_SetItemString(builtins, "__import__", value);
+	PyErr_Clear();
 	PyGC_Collect();
+	pyexits_run();
 	pystdio_flush_final();
+	flush_c();
 }

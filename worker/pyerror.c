@@ -142,9 +142,31 @@ slice_of_str(PyObject *str)
 	return s;
 }
 
-/* One "File ..., line ..., in ..." of the plain traceback below. */
+/* Line n of the program without its indentation. */
+static struct slice
+source_line(const struct pyjob *job, long n)
+{
+	const char *p = job->source.data, *end = p + job->source.len, *nl;
+	struct slice s = { p, 0 };
+
+	for (; n > 0 && p < end; p = nl + 1, n--) {
+		nl = memchr(p, '\n', end - p);
+		if (nl == NULL)
+			nl = end;
+		s.data = p;
+		s.len = nl - p;
+	}
+	while (s.len > 0 && (*s.data == ' ' || *s.data == '\t')) {
+		s.data++;
+		s.len--;
+	}
+	return s;
+}
+
+/* One entry of the plain traceback below: where, and the source line. */
 static int
-put_entry(char *out, size_t room, PyObject *tb, uint64_t *line)
+put_entry(const struct pyjob *job, char *out, size_t room, PyObject *tb,
+    uint64_t *line)
 {
 	PyObject *lineno, *frame;
 	PyCodeObject *code;
@@ -155,13 +177,19 @@ put_entry(char *out, size_t room, PyObject *tb, uint64_t *line)
 	if (lineno != NULL && frame != NULL && PyFrame_Check(frame)) {
 		long at = PyLong_AsLong(lineno);
 		const char *file, *name;
+		struct slice text = { "", 0 };
 
 		code = PyFrame_GetCode((PyFrameObject *)frame);
 		file = PyUnicode_AsUTF8(code->co_filename);
 		name = PyUnicode_AsUTF8(code->co_name);
 		*line = at > 0 ? at : 0;
-		n = snprintf(out, room, "  File \"%s\", line %ld, in %s\n",
-		    file == NULL ? "?" : file, at, name == NULL ? "?" : name);
+		if (file != NULL && strcmp(file, job->path) == 0) {
+			file = strrchr(file, '/') + 1;
+			text = source_line(job, at);
+		}
+		n = snprintf(out, room, "  File \"%s\", line %ld, in %s\n"
+		    "    %.*s\n", file == NULL ? "?" : file, at,
+		    name == NULL ? "?" : name, (int)text.len, text.data);
 		Py_DECREF(code);
 	}
 	PyErr_Clear();
@@ -175,7 +203,7 @@ put_entry(char *out, size_t room, PyObject *tb, uint64_t *line)
  * out or the program has broken what the better report needs.
  */
 static void
-send_plain_exception(PyObject *exc)
+send_plain_exception(const struct pyjob *job, PyObject *exc)
 {
 	static char text[16384];
 	struct msg_EXCEPTION m = { .line = 0 };
@@ -187,7 +215,7 @@ send_plain_exception(PyObject *exc)
 	    "Traceback (most recent call last):\n");
 	tb = PyException_GetTraceback(exc);
 	for (i = 0; tb != NULL && i < FALLBACK_FRAMES; i++) {
-		at += put_entry(text + at, sizeof text - at, tb, &m.line);
+		at += put_entry(job, text + at, sizeof text - at, tb, &m.line);
 		next = PyObject_GetAttrString(tb, "tb_next");
 		Py_DECREF(tb);
 		tb = next == Py_None ? NULL : next;
@@ -258,7 +286,7 @@ send_exception(const struct pyjob *job, PyObject *exc, int with_text)
 	Py_XDECREF(source);
 	if (report == NULL || send_rendered(report, with_text) == -1) {
 		PyErr_Clear();
-		send_plain_exception(exc);
+		send_plain_exception(job, exc);
 	}
 	Py_XDECREF(report);
 }

@@ -330,6 +330,7 @@ pyjob_trial(const char *path)
 	job.source = slice_of("import sys\n"
 	    "def f(n):\n\treturn [str(i * 1.5) for i in range(n)]\n"
 	    "print('', sum(range(100)) and '', sep='', end='')\n"
+	    "sys.stdout.buffer.raw.write(b'')\n"
 	    "{'a': f(3)}\n");
 	trial = 1;
 	ns = Py_BuildValue("{s:s,s:O}", "__name__", "__trial__",

@@ -151,7 +151,7 @@ pystdio_flush_final(void)
 	int status = 0;
 
 	if (out != Py_None && !is_closed(out) && flush(out) == -1) {
-		PyErr_WriteUnraisable(out);
+		py_unraisable("on flushing sys.stdout", out);
 		status = -1;
 	}
 	if (err != Py_None && !is_closed(err) && flush(err) == -1) {

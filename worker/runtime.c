@@ -44,19 +44,6 @@
 static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
 static int	stdin_write = -1;	/* other end of the job's stdin */
 
-/* What is there now is no business of the garbage collector: it would visit
- * all that these objects refer to, a page here and a page there. */
-static int
-freeze(void)
-{
-	PyObject *gc = PyImport_ImportModule("gc"), *res;
-
-	res = gc == NULL ? NULL : PyObject_CallMethod(gc, "freeze", NULL);
-	Py_XDECREF(gc);
-	Py_XDECREF(res);
-	return res == NULL ? -1 : 0;
-}
-
 int
 runtime_init(void)
 {
@@ -68,7 +55,7 @@ runtime_init(void)
 	if (pystdio_init() == -1 || late_flush_init() == -1 ||
 	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
 		return -1;
-	return policy_init() == -1 ? -1 : freeze();
+	return policy_init();
 }
 
 static void
@@ -191,6 +178,9 @@ prepare(const struct sandbox *s)
 	pyerror_keep_reserve();
 	pyjob_trial(program);
 	pyend_trial();
+	/* There is nothing yet to collect: this only warms the way. */
+	collect_init(s->scratch, program);
+	collect_send();
 }
 
 void
@@ -200,19 +190,29 @@ runtime_ended(int sig)
 	_exit(128 + sig);
 }
 
+/* User and system time of this process.  Its CPU clock would be coarser:
+ * under RLIMIT_CPU the kernel moves that only at ticks. */
+static uint64_t
+cpu_us(struct rusage *ru)
+{
+	if (getrusage(RUSAGE_SELF, ru) == -1)
+		return 0;
+	return (ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * 1000000ULL +
+	    ru->ru_utime.tv_usec + ru->ru_stime.tv_usec;
+}
+
 static void
 send_done(const struct pyjob *job, uint64_t cpu_start)
 {
 	struct msg_DONE m = { .exit_code = job->status,
 	    .exited = job->exited };
-	struct rusage ru;
+	struct rusage ru = { 0 };
 	int refused = sandbox_trap_last();
 
 	if (refused != -1)
 		m.denied = slice_of(syscall_name(refused));
-	m.cpu_us = clock_process_cpu_us(0) - cpu_start;
-	if (getrusage(RUSAGE_SELF, &ru) == 0)
-		m.peak_kib = ru.ru_maxrss;
+	m.cpu_us = cpu_us(&ru) - cpu_start;
+	m.peak_kib = ru.ru_maxrss;
 	workerio_DONE(&m);
 }
 
@@ -256,7 +256,8 @@ restrict_program(const struct pyjob *job, char **why)
 static void
 run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 {
-	uint64_t cpu_start = clock_process_cpu_us(0);
+	struct rusage ru;
+	uint64_t cpu_start = cpu_us(&ru);
 	char *text = xmemdupz(msg->code.data, msg->code.len), *why;
 
 	source_strip_fence(text, msg->code.len);

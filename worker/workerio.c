@@ -50,12 +50,31 @@ workerio_signalled(int sig)
 	send(WORKER_FD_JOB, signalled, signalled_len, MSG_NOSIGNAL);
 }
 
+/* Once through reading a job, for the pages that it touches. */
+static void
+try_decoding(void)
+{
+	struct msg_JOB m = { .policy = 0 }, got;
+	char why[MSG_WHY_BYTES];
+	struct writer w;
+	struct frame f;
+
+	msg_encode_JOB(&w, &m);
+	f.type = FRAME_JOB;
+	f.payload = w.buf.data + FRAME_HEADER_BYTES;
+	f.len = w.buf.size - FRAME_HEADER_BYTES;
+	if (msg_decode_JOB(&f, &got, why) == -1)
+		log_warnx("job link: JOB: %s", why);
+	wr_free(&w);
+}
+
 void
 workerio_init(void)
 {
 	struct stat st;
 
 	prepare_signalled();
+	try_decoding();
 	owner.pid = getpid();
 	if (fstat(WORKER_FD_JOB, &st) == 0) {
 		owner.dev = st.st_dev;

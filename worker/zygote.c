@@ -36,6 +36,8 @@ enum { FD_JOB, FD_STDOUT, FD_STDERR, FORK_FDS };
 
 static const struct zygote_options *opt;
 static struct zygote_jail jail;
+static char	*packages;	/* "name version\n" lines */
+static char	**directories;	/* that imports come from, for the jail */
 static uint64_t	vm_size;	/* address space before any job, bytes */
 static uint64_t	resident;	/* resident set then, bytes */
 
@@ -77,9 +79,8 @@ send_ready(uint64_t import_ms)
 {
 	struct msg_ZYGOTE_READY m = { .generation = opt->generation,
 	    .pid = getpid(), .import_ms = import_ms };
-	char *packages = preload_packages(), layers[512];
+	char layers[512];
 	struct writer w;
-	int rv;
 
 	m.rss_kib = resident / KIB;
 	m.python = slice_of(PY_VERSION);
@@ -91,9 +92,7 @@ send_ready(uint64_t import_ms)
 	    m.packages.len + KIB) != NULL)
 		m.packages.len /= 2;
 	msg_encode_ZYGOTE_READY(&w, &m);
-	rv = answer(&w, NULL, 0);
-	free(packages);
-	return rv;
+	return answer(&w, NULL, 0);
 }
 
 static int
@@ -214,14 +213,12 @@ serve(void)
 static int
 enter_jail(char **why)
 {
-	char **keep = preload_directories();
-
 	jail.layers = opt->layers;
 	jail.uid_base = opt->uid_base;
 	jail.processes = opt->processes;
 	/* Before /proc is gone. */
 	note_memory();
-	return zygote_jail_enter(&jail, (const char *const *)keep,
+	return zygote_jail_enter(&jail, (const char *const *)directories,
 	    opt->scratch, why);
 }
 
@@ -267,6 +264,23 @@ fail(char *why)
 	return 1;
 }
 
+/* All that is done in Python; what is made here is older than the freeze of
+ * the garbage collector, so that a worker's collections stay small. */
+static int
+prepare_python(char **why)
+{
+	if (interp_start(opt->python_env, why) == -1 ||
+	    preload(opt->modules, opt->warm_file, why) == -1)
+		return -1;
+	packages = preload_packages();
+	directories = preload_directories();
+	if (runtime_init() == -1) {
+		*why = interp_take_error();
+		return -1;
+	}
+	return preload_settle(why) == -1 ? -1 : preload_verify(why);
+}
+
 int
 zygote_run(const struct zygote_options *o)
 {
@@ -280,12 +294,7 @@ zygote_run(const struct zygote_options *o)
 		    "cannot be forked");
 		return 1;
 	}
-	if (interp_start(o->python_env, &why) == -1 ||
-	    preload(o->modules, o->warm_file, &why) == -1)
-		return fail(why);
-	if (runtime_init() == -1)
-		return fail(interp_take_error());
-	if (preload_verify(&why) == -1)
+	if (prepare_python(&why) == -1)
 		return fail(why);
 	compact_memory();
 	if (enter_jail(&why) == -1)

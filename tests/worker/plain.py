@@ -37,10 +37,12 @@ def run_plain(code, stdin=b""):
 
 
 def clean(data, directory):
-    """Without the name of the directory and addresses of objects."""
+    """Without what differs in each process: the directory, addresses of
+    objects, the process id."""
     text = data.decode("utf-8", "surrogateescape")
-    return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS",
-                  text.replace(directory + "/", "").replace(directory, "DIR"))
+    text = text.replace(directory + "/", "").replace(directory, "DIR")
+    text = re.sub(r"\(pid=\d+\)", "(pid=PID)", text)
+    return re.sub(r"0x[0-9a-f]{6,}", "0xADDRESS", text)
 
 
 def same_exit(plain, ours):

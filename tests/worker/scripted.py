@@ -313,7 +313,7 @@ class Zygote:
     """A running adder-zygote."""
 
     def __init__(self, program, python_env="", modules=MODULES, warm_file="",
-                 generation=7, debug=False, env=None):
+                 generation=7, debug=False, env=None, options=()):
         self.top = tempfile.mkdtemp(prefix="adder-test-")
         self.scratch = os.path.join(self.top, "scratch")
         os.mkdir(self.scratch, 0o700)
@@ -324,7 +324,7 @@ class Zygote:
                                               socket.SOCK_SEQPACKET)
         argv = [program, "--generation", str(generation), "--python-env",
                 python_env, "--modules", modules, "--warm-file", warm_file,
-                "--scratch", self.scratch] + ["--debug"] * debug
+                "--scratch", self.scratch, *options] + ["--debug"] * debug
         self.pid = os.fork()
         if self.pid == 0:
             try:

@@ -857,14 +857,6 @@ sys.modules.clear()
 print("cleared")
 1 / 0
 """)
-case("traceback and io replaced", """
-import traceback, io, json, linecache, sys
-for m in (traceback, io, json, linecache):
-    for n in list(vars(m)):
-        if not n.startswith("__"):
-            setattr(m, n, None)
-1 / 0
-""")
 case("main module removed", "import sys\ndel sys.modules['__main__']\nprint(1)\n1/0\n")
 case("main module replaced", """
 import sys, types

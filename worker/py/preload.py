@@ -23,10 +23,14 @@ weakref xml.etree.ElementTree zipfile zlib zoneinfo
 
 # Handlers that library modules register with atexit when they are imported.
 # A program that imports such a module has them under plain CPython too, so
-# they stay; what else was registered while the zygote started is about the
-# zygote's own files and goes.
-KEEP_ATEXIT = {("logging", "shutdown"),
-               ("multiprocessing.util", "_exit_function")}
+# pyend.c calls them, unless what they work on has not grown since; what else
+# was registered while the zygote started is about the zygote's own files.
+KEEP_ATEXIT = {
+    ("logging", "shutdown"): (("logging", "_handlerList"),),
+    ("multiprocessing.util", "_exit_function"):
+        (("multiprocessing.util", "_finalizer_registry"),
+         ("logging", "_handlerList")),
+}
 
 _handlers = []
 _register = atexit.register
@@ -57,13 +61,20 @@ def import_stdlib():
         import_module(name)
 
 
-def _settle_atexit():
-    atexit.register = _register
-    atexit._clear()
+def library_exits():
+    """[(handler, (container, ...))], in the order of registration."""
+    found = []
     for func, args, kwargs in _handlers:
         key = (getattr(func, "__module__", ""), getattr(func, "__name__", ""))
         if key in KEEP_ATEXIT:
-            _register(func, *args, **kwargs)
+            found.append((func, tuple(getattr(sys.modules[module], name)
+                                      for module, name in KEEP_ATEXIT[key])))
+    return found
+
+
+def _settle_atexit():
+    atexit.register = _register
+    atexit._clear()
     _handlers.clear()
     # Its handler went with the others; the next finalizer registers it.
     from weakref import finalize
@@ -99,8 +110,9 @@ def _settle_modules():
 
 
 def settle():
-    """After the warm-up: leave a state like that of a fresh interpreter, and
-    keep the garbage collector from ever touching what is there now."""
+    """The last thing before forks: leave a state like that of a fresh
+    interpreter, and keep the garbage collector from ever touching what is
+    there now."""
     _settle_modules()
     _settle_atexit()
     gc.collect()

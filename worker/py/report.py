@@ -163,6 +163,10 @@ def render(exc, path, source):
     program at path, whose text is source."""
     scratch = path[:path.rindex("/") + 1]
     text = _standard_text(exc).replace('File "' + scratch, 'File "')
+    if not text:
+        # Later versions of CPython leave the printing to modules that the
+        # program may have broken; the plain report in C does without.
+        raise RuntimeError("nothing was displayed")
     try:
         hint = _hint(exc, path, source)
     except BaseException:       # attributes of exc are the program's
