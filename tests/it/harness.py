@@ -154,7 +154,11 @@ def sanitized():
 
 
 def proc_fds(pid):
-    return len(os.listdir("/proc/%d/fd" % pid))
+    """Open descriptors; 0 where only root may count them."""
+    try:
+        return len(os.listdir("/proc/%d/fd" % pid))
+    except PermissionError:
+        return 0
 
 
 # --- one connection ---------------------------------------------------------
@@ -551,7 +555,7 @@ class Daemon:
             found = ([proc_stat(pids[-1])] if pids else
                 [p for p in self.processes() if p.ppid == keeper.pid])
             return next((p for p in found if p and p.state not in "ZX" and
-                _is_zygote(p.pid)), None)
+                p.comm == "adder-zygote"), None)
         return eventually(find, "a zygote")
 
     def marked(self, name):
@@ -621,14 +625,6 @@ class Daemon:
             self.stop()
         else:
             self.kill()
-
-
-def _is_zygote(pid):
-    try:
-        exe = os.readlink("/proc/%d/exe" % pid)
-    except OSError:
-        return False
-    return os.path.basename(exe).startswith("adder-zygote")
 
 
 def strays():
