@@ -167,8 +167,14 @@ class PlainRunner:
             text = err.read().decode("utf-8", "replace")
             pngs = (sum(1 for _ in (top / "w").rglob("*.png")) if png
                 else None)
-            return Plain(out.read(), text.replace("%s/w/" % top, ""), status,
+            return Plain(self.portable(out.read()), self.portable(
+                text.encode()).decode().replace("%s/w/" % top, ""), status,
                 pngs)
+
+    def portable(self, data):
+        """Without the place of the environment, which is not in the key."""
+        return data.replace(str(pathlib.Path(self.python).parents[1]
+            ).encode(), b"<env>")
 
 
 def unprivileged(program):
@@ -235,7 +241,7 @@ class Judge:
         """None if the answer is right, else what is wrong with it."""
         if item["check"] in ("timeout", "memory"):
             return self._limit(item, answer)
-        stdout = answer.stdout.encode()
+        stdout = self.plain.portable(answer.stdout.encode())
         status = exit_status(answer)
         if item["check"] in OWN_RULE:
             ok, why = self.plain.judge.verdict(item, stdout, answer.rest,
@@ -281,8 +287,8 @@ class Judge:
             want["stderr_contains"] = list(item.get("stderr_contains", ()))
             if "stderr_exact" in item:
                 want["stderr_contains"].append(plain.stderr)
-        ok, why = self.plain.judge.verdict(want, stdout, answer.rest, status,
-            None)
+        rest = self.plain.portable(answer.rest.encode()).decode()
+        ok, why = self.plain.judge.verdict(want, stdout, rest, status, None)
         return why if not ok else self._pictures(item, answer, plain)
 
     def _pictures(self, item, answer, plain):
