@@ -141,11 +141,30 @@ deliver(struct channel *ch)
 	}
 }
 
+/* evbuffer_read(3) would take 4 KiB at a time. */
+static ssize_t
+read_into(struct evbuffer *in, int sock)
+{
+	struct evbuffer_iovec v;
+	ssize_t n;
+
+	if (evbuffer_reserve_space(in, READ_BYTES, &v, 1) != 1)
+		return -1;
+	if (v.iov_len > READ_BYTES)
+		v.iov_len = READ_BYTES;
+	n = read(sock, v.iov_base, v.iov_len);
+	if (n <= 0)
+		return n;
+	v.iov_len = n;
+	evbuffer_commit_space(in, &v, 1);
+	return n;
+}
+
 /* 1: something came; 0: nothing now; -1: closed or gone. */
 static int
 read_once(struct channel *ch)
 {
-	int n = evbuffer_read(ch->in, ch->sock, READ_BYTES);
+	ssize_t n = read_into(ch->in, ch->sock);
 
 	if (n > 0)
 		return deliver(ch) == -1 ? -1 : 1;
