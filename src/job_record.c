@@ -1,5 +1,7 @@
 #include "config.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,12 @@
 #include "job_record.h"
 #include "log.h"
 #include "mem.h"
+
+/* Longest media type and longest name of an exception that is believed. */
+#define MIME_MAX	255
+#define TYPE_MAX	255
+/* What JSON readers take for exact. */
+#define NUMBER_MAX	(1ull << 53)
 
 static void
 run_id_make(char *out, size_t len)
@@ -119,6 +127,23 @@ job_value(struct job *job, const struct msg_VALUE *m)
 	r->value_len = m->text.len;
 }
 
+/* Whether it can be the qualified name of a class, such as
+ * "f.<locals>.Error": it stands in the receipt, which is adder's word. */
+static int
+is_type_name(struct slice s)
+{
+	size_t i;
+	unsigned char c;
+
+	for (i = 0; i < s.len; i++) {
+		c = s.data[i];
+		if (c < 0x80 && !isalnum(c) &&
+		    (c == '\0' || strchr("_.<>", c) == NULL))
+			return 0;
+	}
+	return s.len > 0 && s.len <= TYPE_MAX;
+}
+
 void
 job_exception(struct job *job, const struct msg_EXCEPTION *m)
 {
@@ -126,39 +151,45 @@ job_exception(struct job *job, const struct msg_EXCEPTION *m)
 
 	if (r->exc_type != NULL)
 		return;
-	r->exc_type = xmemdupz(m->type.data, m->type.len);
+	r->exc_type = is_type_name(m->type) ?
+	    xmemdupz(m->type.data, m->type.len) : xstrdup("Exception");
 	r->exc_message = xmemdupz(m->message.data, m->message.len);
 	r->traceback = xmemdupz(m->traceback.data, m->traceback.len);
 	r->exc_line = m->line;
 }
 
-/* NULL if the job has as many files as may come back with an answer. */
+/* NULL if the job has as many files as may come back with an answer, or if
+ * no file has such a name. */
 static struct job_file *
-file_add(struct job *job, struct job_file **list, size_t *n, size_t bytes)
+file_add(struct job *job, struct job_file **list, size_t *n,
+    struct slice name, struct slice mime, size_t bytes)
 {
 	struct job_result *r = &job->result;
+	struct job_file *f;
 
 	if (r->nimages + r->nfiles >= job->conf->result_files ||
-	    bytes > job->conf->result_bytes - job->files_bytes) {
+	    bytes > job->conf->result_bytes - job->files_bytes ||
+	    name.len > PATH_MAX || mime.len > MIME_MAX) {
 		r->files_left_out++;
 		return NULL;
 	}
 	job->files_bytes += bytes;
 	*list = xreallocarray(*list, *n + 1, sizeof **list);
-	memset(&(*list)[*n], 0, sizeof **list);
-	return &(*list)[(*n)++];
+	f = &(*list)[(*n)++];
+	memset(f, 0, sizeof *f);
+	f->name = xmemdupz(name.data, name.len);
+	f->mime = xmemdupz(mime.data, mime.len);
+	return f;
 }
 
 void
 job_image(struct job *job, const struct msg_IMAGE *m)
 {
 	struct job_file *f = file_add(job, &job->result.images,
-	    &job->result.nimages, m->data.len);
+	    &job->result.nimages, m->name, m->mime, m->data.len);
 
 	if (f == NULL)
 		return;
-	f->name = xmemdupz(m->name.data, m->name.len);
-	f->mime = xmemdupz(m->mime.data, m->mime.len);
 	f->data = xmemdupz(m->data.data, m->data.len);
 	f->len = f->size = m->data.len;
 	f->whole = 1;
@@ -168,15 +199,13 @@ void
 job_file(struct job *job, const struct msg_FILE *m)
 {
 	struct job_file *f = file_add(job, &job->result.files,
-	    &job->result.nfiles, m->data.len);
+	    &job->result.nfiles, m->path, slice_of(""), m->data.len);
 
 	if (f == NULL)
 		return;
-	f->name = xmemdupz(m->path.data, m->path.len);
-	f->mime = xstrdup("");
 	f->data = xmemdupz(m->data.data, m->data.len);
 	f->len = m->data.len;
-	f->size = m->size;
+	f->size = m->size < NUMBER_MAX ? m->size : NUMBER_MAX;
 	f->whole = m->whole;
 }
 
@@ -184,9 +213,9 @@ void
 job_done(struct job *job, const struct msg_DONE *m)
 {
 	job->has_done = 1;
-	job->done_exit_code = m->exit_code;
+	job->done_exit_code = m->exit_code & 0xff;
 	job->done_signal = m->signal > 0 && m->signal < NSIG ? m->signal : 0;
-	job->result.peak_kib = m->peak_kib;
+	job->result.peak_kib = m->peak_kib < NUMBER_MAX ? m->peak_kib : 0;
 	if (m->denied.len > 0)
 		job->result.denied = xmemdupz(m->denied.data, m->denied.len);
 }
