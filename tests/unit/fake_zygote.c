@@ -22,6 +22,7 @@
 
 #include "fdpass.h"
 #include "fdutil.h"
+#include "fuzz_worker.h"
 #include "log.h"
 #include "mem.h"
 #include "msg.h"
@@ -143,6 +144,8 @@ run_step(const char *op, const char *arg)
 		bad_header(arg);
 	else if (strcmp(op, "random") == 0)
 		random_bytes(arg);
+	else if (strcmp(op, "fuzz") == 0)
+		fuzz_worker(job_fd, strtoull(arg, NULL, 10));
 	else if (strcmp(op, "exit") == 0)
 		_exit(atoi(arg));
 	else if (strcmp(op, "signal") == 0)
