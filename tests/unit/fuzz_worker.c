@@ -73,8 +73,10 @@ odd_text(void)
 	return s;
 }
 
-#define ODD_U64(name)		m_.name = number(2) ? number(1000) : number(~0ull);
-#define ODD_I64(name)		m_.name = (int64_t)number(~0ull) >> number(64);
+#define ODD_U64(name)							\
+	m_.name = number(2) ? number(1000) : number(~0ull);
+#define ODD_I64(name)							\
+	m_.name = (int64_t)number(~0ull) >> number(64);
 #define ODD_BOOL(name)		m_.name = number(2);
 #define ODD_BIN(name)		m_.name = odd_text();
 #define ODD_LIMITS(name)	memset(&m_.name, (int)number(256),	\
