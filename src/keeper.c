@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -487,10 +488,34 @@ keeper_end(struct keeper *k)
 	event_base_free(k->base);
 }
 
+static void
+on_guard_died(evutil_socket_t sig, short what, void *arg)
+{
+	struct keeper *k = arg;
+
+	log_errorx("the guard is gone, so all ends");
+	event_base_loopbreak(k->base);
+}
+
+/* Nobody would start another keeper, and adderd must hear of it. */
+static struct event *
+end_with_guard(struct keeper *k, pid_t guard)
+{
+	struct event *ev = evsignal_new(k->base, SIGUSR2, on_guard_died, k);
+
+	event_add(ev, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGUSR2, 0, 0, 0) == -1)
+		fatal("keeper: PR_SET_PDEATHSIG");
+	if (getppid() != guard)
+		raise(SIGUSR2);
+	return ev;
+}
+
 int
-keeper_serve(void)
+keeper_serve(pid_t guard)
 {
 	struct keeper k = { .scratch_fd = -1 };
+	struct event *ev_guard;
 
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) == -1)
 		fatal("keeper: PR_SET_CHILD_SUBREAPER");
@@ -504,7 +529,9 @@ keeper_serve(void)
 	k.ev_control = event_new(k.base, KEEPER_FD_CONTROL,
 	    EV_READ | EV_PERSIST, on_server_control, &k);
 	event_add(k.ev_control, NULL);
+	ev_guard = end_with_guard(&k, guard);
 	event_base_dispatch(k.base);
+	event_free(ev_guard);
 	keeper_end(&k);
 	return 0;
 }

@@ -1,8 +1,11 @@
 #ifndef ADDER_KEEPER_H
 #define ADDER_KEEPER_H
 
-/* The keeper's life, with its control socket at KEEPER_FD_CONTROL.  Returns
- * the exit status when adderd is gone. */
-int	keeper_serve(void);
+#include <sys/types.h>
+
+/* The keeper's life, as a child of its guard and with its control socket at
+ * KEEPER_FD_CONTROL.  Returns the exit status when adderd or the guard is
+ * gone, and nothing else is there then. */
+int	keeper_serve(pid_t guard);
 
 #endif

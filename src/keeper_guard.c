@@ -82,11 +82,7 @@ run_keeper(void)
 	if (pid == 0) {
 		log_init("keeper", log_get_level());
 		prctl(PR_SET_NAME, "adderd-keeper");
-		/* Two keepers must not share one control link. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != guard)
-			_exit(1);
-		_exit(keeper_serve());
+		_exit(keeper_serve(guard));
 	}
 	while (waitpid(pid, &status, 0) == -1)
 		if (errno != EINTR)
