@@ -104,8 +104,8 @@ def policies(client):
     """Those that a call may ask for."""
     tool = next(t for t in client.rpc("tools/list")["result"]["tools"]
         if t["name"] == "run_python")
-    return tool["inputSchema"]["properties"].get("policy", {}).get("enum",
-        ["isolated"])
+    more = "policy" in tool["inputSchema"]["properties"]
+    return ("isolated", "restricted") if more else ("isolated",)
 
 
 def companion(name):
@@ -149,7 +149,7 @@ def test_program(daemons, host, judge, path, header, policy):
     wide = header.get("with") == "victim" or ("latency-ok", "") in wanted
     daemon = daemons("wide" if wide else "one")
     if policy not in daemon.policies:
-        pytest.skip("run_python has no policy %s yet" % policy)
+        pytest.skip("run_python has no argument policy")
     arguments = {} if policy == "isolated" else {"policy": policy}
     bad, runs = [], []
     for number in range(int(header.get("runs", 1))):
