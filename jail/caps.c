@@ -34,14 +34,14 @@ caps_has(int cap)
 }
 
 int
-caps_drop_bounding(uint64_t keep)
+caps_drop_bounding(uint64_t drop)
 {
 	int cap;
 
 	if (!caps_has(CAP_SETPCAP))
 		return 0;
 	for (cap = 0; cap < CAP_NUMBERS; cap++) {
-		if (keep & CAP_BIT(cap))
+		if ((drop & CAP_BIT(cap)) == 0)
 			continue;
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == -1) {
 			if (errno == EINVAL)

@@ -7,9 +7,10 @@
 /* Capabilities (capabilities(7)) by their raw calls: no library allocates
  * between fork and jail.  All return 0, or -1 with errno. */
 
-/* Takes every capability but those in keep out of the bounding set; with
+/* Takes capabilities out of the bounding set, a system call each; with
  * CAP_SETPCAP only, otherwise nothing is done. */
-int	caps_drop_bounding(uint64_t keep);
+int	caps_drop_bounding(uint64_t drop);
+#define CAPS_ALL	(~0ull)
 /* Permitted and effective become keep; inheritable and ambient empty. */
 int	caps_set(uint64_t keep);
 /* Whether this process has the capability now. */

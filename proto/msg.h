@@ -74,7 +74,8 @@
 	F(U64, policy)							\
 	F(LIMITS, limits)
 #define MSG_PARKED(F)							\
-	F(U64, prepare_us)	/* fork to parked */
+	F(U64, prepare_us)	/* fork to parked */			\
+	F(U64, confine_us)	/* of that, entering the jail */
 #define MSG_STARTED(F)							\
 	F(U64, version)
 #define MSG_VALUE(F)							\

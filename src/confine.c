@@ -83,7 +83,7 @@ confine_server(const struct conf *conf, const char *conf_file, char **why)
 	const char *step = NULL;
 
 	/* While it still may. */
-	if (caps_drop_bounding(0) == -1)
+	if (caps_drop_bounding(CAPS_ALL) == -1)
 		step = "bounding";
 	else if (become_user(conf->user, why) == -1) {
 		free(directory);

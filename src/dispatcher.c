@@ -399,6 +399,8 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	st->workers_idle = c.parked;
 	st->workers_busy = c.busy;
 	st->workers_starting = c.starting;
+	st->prepare_us = c.prepare_us;
+	st->confine_us = c.confine_us;
 	st->queued = d->queued;
 	if (oldest != NULL)
 		st->queue_age_us = clock_us() - oldest->submitted_us;

@@ -16,6 +16,8 @@ struct dispatcher_status {
 	unsigned	 workers_idle;
 	unsigned	 workers_busy;
 	unsigned	 workers_starting;
+	uint64_t	 prepare_us;	/* median from fork to parked */
+	uint64_t	 confine_us;	/* of that, entering the jail */
 	unsigned	 queued;
 	uint64_t	 queue_age_us;	/* of the job that waits longest */
 	uint64_t	 generation;

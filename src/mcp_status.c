@@ -21,7 +21,8 @@ mcp_status(const struct mcp *m)
 	struct dispatcher_status st;
 
 	dispatcher_status(m->dispatcher, &st);
-	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i}, s:{s:i, s:f},"
+	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:I, s:I},"
+	    " s:{s:i, s:f},"
 	    " s:i, s:o, s:{s:I, s:I}, s:s, s:s, s:s}",
 	    "version", PACKAGE_VERSION,
 	    "ready", st.ready,
@@ -29,6 +30,8 @@ mcp_status(const struct mcp *m)
 	    "workers", "idle", (int)st.workers_idle,
 	    "busy", (int)st.workers_busy,
 	    "starting", (int)st.workers_starting,
+	    "prepare_us", (json_int_t)st.prepare_us,
+	    "confine_us", (json_int_t)st.confine_us,
 	    "queue", "length", (int)st.queued,
 	    "oldest_ms", (double)st.queue_age_us / 1000.0,
 	    "clients", (int)m->nsessions,

@@ -15,6 +15,8 @@
 
 /* Workers being made at once: more would only wait for each other. */
 #define STARTING_MAX	16
+/* Workers whose start is remembered for the status. */
+#define RECENT		64
 
 struct pool {
 	struct event_base	*base;
@@ -24,6 +26,9 @@ struct pool {
 	unsigned		 demand;
 	TAILQ_HEAD(, worker_proc) workers;
 	struct event		*ev_refill;
+	uint64_t		 prepare_us[RECENT];	/* of the last parked */
+	uint64_t		 confine_us[RECENT];
+	unsigned		 nparked;
 	const struct pool_observer *observer;
 	void			*arg;
 };
@@ -218,6 +223,28 @@ pool_pause(struct job *job)
 		worker_proc_pause(job->worker, job->paused);
 }
 
+static int
+compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t
+median(const uint64_t *values, unsigned n)
+{
+	uint64_t sorted[RECENT];
+
+	if (n == 0)
+		return 0;
+	if (n > RECENT)
+		n = RECENT;
+	memcpy(sorted, values, n * sizeof sorted[0]);
+	qsort(sorted, n, sizeof sorted[0], compare);
+	return sorted[n / 2];
+}
+
 void
 pool_counts(const struct pool *p, struct pool_counts *c)
 {
@@ -227,6 +254,8 @@ pool_counts(const struct pool *p, struct pool_counts *c)
 	c->starting = count[WORKER_STARTING];
 	c->parked = count[WORKER_PARKED];
 	c->busy = count[WORKER_BUSY] + count[WORKER_ENDING];
+	c->prepare_us = median(p->prepare_us, p->nparked);
+	c->confine_us = median(p->confine_us, p->nparked);
 }
 
 static struct worker_proc *
@@ -287,6 +316,8 @@ on_parked(struct worker_proc *w, void *arg)
 		worker_proc_discard(w);
 		return;
 	}
+	p->prepare_us[p->nparked % RECENT] = w->prepare_us;
+	p->confine_us[p->nparked++ % RECENT] = w->confine_us;
 	p->observer->born(NULL, p->arg);
 	p->observer->available(p->arg);
 }

@@ -25,6 +25,9 @@ struct pool_counts {
 	unsigned	starting;
 	unsigned	parked;
 	unsigned	busy;
+	/* Medians of the last workers that were parked, microseconds. */
+	uint64_t	prepare_us;
+	uint64_t	confine_us;
 };
 
 struct pool	*pool_new(struct event_base *, struct conf *,

@@ -404,15 +404,28 @@ broken(struct worker_proc *w, const char *why)
 }
 
 static void
+on_parked(struct worker_proc *w, const struct frame *f, char *why)
+{
+	struct msg_PARKED m;
+
+	if (msg_decode_PARKED(f, &m, why) == -1) {
+		broken(w, why);
+		return;
+	}
+	w->prepare_us = m.prepare_us;
+	w->confine_us = m.confine_us;
+	w->said_parked = 1;
+	become_parked(w);
+}
+
+static void
 on_frame(struct channel *ch, const struct frame *f, void *arg)
 {
 	char why[MSG_WHY_BYTES] = "not expected now";
 	struct worker_proc *w = arg;
 
-	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED) {
-		w->said_parked = 1;
-		become_parked(w);
-	} else if (w->state == WORKER_ENDING) {
+	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
+		on_parked(w, f, why); else if (w->state == WORKER_ENDING) {
 		/* Condemned: what it still says only adds to its output. */
 		if (f->type != FRAME_DONE)
 			handle_busy_frame(w, f, why);

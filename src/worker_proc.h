@@ -48,6 +48,8 @@ struct worker_proc {
 	struct event		*ev_timer;	/* ready, deadline, reaping */
 	int			 output_fd[2];
 	int			 said_parked;
+	uint64_t		 prepare_us;	/* by its own word, */
+	uint64_t		 confine_us;	/* before any job */
 	int			 started;	/* STARTED was received */
 	int			 paused;
 	uint64_t		 cpu_base_us;	/* used before the job */

@@ -337,8 +337,10 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 
 	prefault_apply();
 	log_init("adder-worker", log_get_level());
+	parked.confine_us = clock_us();
 	if (sandbox_enter(s) == -1)
 		_exit(WORKER_EXIT_SANDBOX);
+	parked.confine_us = clock_us() - parked.confine_us;
 	workerio_init();
 	prepare(s);
 	parked.prepare_us = clock_us() - fork_us;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <stddef.h>
@@ -104,7 +105,7 @@ step_nproc(const struct sandbox *s)
 static int
 step_bounding(const struct sandbox *s)
 {
-	return caps_drop_bounding(0);
+	return caps_drop_bounding(ZYGOTE_CAPS);
 }
 
 static int

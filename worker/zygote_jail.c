@@ -15,10 +15,6 @@
 #include "zygote_fds.h"
 #include "zygote_jail.h"
 
-/* What the zygote needs to mount and to give its workers an id each. */
-#define ZYGOTE_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SETUID) | \
-    CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_SETPCAP))
-
 static const char *const readable[] = { "/usr", "/bin", "/sbin", "/lib",
     "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/localtime",
     "/etc/timezone", "/etc/mime.types", "/etc/fonts", "/etc/matplotlibrc",
@@ -108,7 +104,7 @@ enter(struct zygote_jail *j, const char *const *keep, const char *scratch,
 		return -1;
 	*step = "capabilities";
 	if ((HAS(j, JAIL_USERNS) || HAS(j, JAIL_UID)) &&
-	    (caps_drop_bounding(ZYGOTE_CAPS) == -1 ||
+	    (caps_drop_bounding(~ZYGOTE_CAPS) == -1 ||
 	    caps_set(ZYGOTE_CAPS) == -1))
 		return -1;
 	*step = "dumpable";

@@ -10,6 +10,11 @@
 
 #define JAIL_PATHS_MAX	64
 
+/* What the zygote keeps, to mount and to give its workers an id each: all
+ * that a worker has to lose. */
+#define ZYGOTE_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SETUID) | \
+    CAP_BIT(CAP_SETGID) | CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_SETPCAP))
+
 /*
  * The part of the jail that is made once, in the zygote, after all imports
  * and before the first fork: namespaces, root, Landlock ruleset, system call

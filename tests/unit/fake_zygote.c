@@ -197,7 +197,7 @@ worker(int fds[3])
 	close(fds[1]);
 	close(fds[2]);
 	close(ZYGOTE_FD_CONTROL);
-	SEND(PARKED, .prepare_us = 1);
+	SEND(PARKED, .prepare_us = 1, .confine_us = 1);
 	if (fd_read_all(job_fd, header, sizeof header) == -1)
 		_exit(0);
 	if (frame_split(header, sizeof header, SERVER_TO_WORKER, &f, &need,
