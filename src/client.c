@@ -155,7 +155,7 @@ on_settled(void *arg)
 		transport_finish(c->transport);
 }
 
-static const struct mcp_carrier carrier = { carry, on_settled };
+static const struct mcp_carrier carrier = { carry, on_settled, NULL };
 
 static enum policy
 policy_of(const struct conf *conf, enum transport_kind kind)

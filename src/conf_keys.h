@@ -37,6 +37,10 @@ X(http_origins, STR, "http.origins", "localhost,127.0.0.1,[::1]", 0, 0, RELOAD, 
   "Comma-separated hosts, or whole origins such as https://app.example, of web pages that may send HTTP requests; * for any.") \
 X(http_timeout, TIME, "http.timeout", "60s", 100, 86400000, RELOAD,	\
   "Time in which an HTTP client has to send a whole request, and for which a connection without one is kept.") \
+X(http_sessions, UINT, "http.sessions", "1024", 1, 1048576, RELOAD,	\
+  "Sessions of MCP clients up to version 2025-11-25 that are kept over HTTP; the one unused for longest makes room.") \
+X(http_session_idle, TIME, "http.session_idle", "30m", 1000, 604800000, RELOAD, \
+  "Time after which such a session ends if nothing is asked in it.")	\
 X(clients_max, UINT, "clients.max", "256", 1, 65536, RELOAD,		\
   "Connections served at once, on sockets and over HTTP each; further ones wait to be accepted.") \
 X(client_calls_max, UINT, "clients.calls_max", "64", 1, 65536, RELOAD,	\

@@ -22,6 +22,8 @@
 #define HEADERS_MAX	32768
 /* Pause after accept(2) failed for want of descriptors or memory. */
 #define ACCEPT_PAUSE_S	1
+/* A stream is quiet for no more than twice this long. */
+#define BEAT_S		7
 
 static const struct {
 	enum http_method method;
@@ -167,6 +169,17 @@ on_resume(evutil_socket_t fd, short what, void *arg)
 	http_accept(arg);
 }
 
+static void
+on_beat(evutil_socket_t fd, short what, void *arg)
+{
+	struct http *h = arg;
+	struct http_conn *c;
+
+	TAILQ_FOREACH(c, &h->busy, entry)
+		if (c->request != NULL)
+			http_sse_beat(c->request);
+}
+
 /* evhttp makes itself the argument of its listeners' callbacks. */
 static struct http *accepting;
 
@@ -229,6 +242,7 @@ struct http *
 http_new(struct event_base *base, const struct conf *conf,
     void (*idle)(void *), void *arg, char **why)
 {
+	static const struct timeval beat = { BEAT_S, 0 };
 	struct http *h = xcalloc(1, sizeof *h);
 
 	*why = NULL;
@@ -237,7 +251,10 @@ http_new(struct event_base *base, const struct conf *conf,
 	h->arg = arg;
 	TAILQ_INIT(&h->idle);
 	TAILQ_INIT(&h->busy);
+	TAILQ_INIT(&h->fresh);
 	h->ev_resume = event_new(base, -1, 0, on_resume, h);
+	h->ev_beat = event_new(base, -1, EV_PERSIST, on_beat, h);
+	event_add(h->ev_beat, &beat);
 	accepting = h;
 	if ((h->ev = evhttp_new(base)) == NULL)
 		fatalx("no memory for HTTP");
@@ -270,8 +287,10 @@ http_free(struct http **hp)
 	*hp = NULL;
 	ev = h->ev;
 	h->ev = NULL;
+	http_conns_begin(h);
 	evhttp_free(ev);
 	event_free(h->ev_resume);
+	event_free(h->ev_beat);
 	http_access_free(&h->access);
 	free(h->by_fd);
 	free(h);
@@ -309,7 +328,8 @@ http_stop(struct http *h)
 		    r->watcher->stop != NULL)
 			r->watcher->stop(r, r->arg);
 	}
-	while ((c = TAILQ_FIRST(&h->idle)) != NULL && c->ev != NULL)
+	http_conns_begin(h);
+	while ((c = TAILQ_FIRST(&h->idle)) != NULL)
 		http_conn_close(c);
 }
 

@@ -142,6 +142,9 @@ begin(struct http_conn *c)
 	bufferevent_event_cb on_event;
 	void *arg;
 
+	TAILQ_REMOVE(&c->http->fresh, c, entry);
+	TAILQ_INSERT_TAIL(&c->http->idle, c, entry);
+	c->http->nidle++;
 	bufferevent_getcb(c->bev, &on_read, &on_write, &on_event, &arg);
 	c->ev = arg;
 	c->fd = bufferevent_getfd(c->bev);
@@ -150,8 +153,19 @@ begin(struct http_conn *c)
 	remember(c);
 	evhttp_connection_set_closecb(c->ev, on_close, c);
 	event_add(c->ev_timer, &c->http->timeout);
-	make_room(c->http);
-	http_accept(c->http);
+	if (c->http->ev != NULL) {
+		make_room(c->http);
+		http_accept(c->http);
+	}
+}
+
+void
+http_conns_begin(struct http *h)
+{
+	struct http_conn *c;
+
+	while ((c = TAILQ_FIRST(&h->fresh)) != NULL)
+		begin(c);
 }
 
 static void
@@ -175,8 +189,7 @@ http_conn_new(struct event_base *base, void *arg)
 	if (c->bev == NULL)
 		fatalx("no memory for a connection");
 	c->ev_timer = event_new(base, -1, 0, on_timer, c);
-	TAILQ_INSERT_TAIL(&c->http->idle, c, entry);
-	c->http->nidle++;
+	TAILQ_INSERT_TAIL(&c->http->fresh, c, entry);
 	/* Before anything can come over it. */
 	event_active(c->ev_timer, EV_TIMEOUT, 0);
 	return c->bev;

@@ -31,10 +31,12 @@ struct http {
 	/* The oldest first. */
 	TAILQ_HEAD(http_conns, http_conn) idle;
 	struct http_conns	 busy;
+	struct http_conns	 fresh;		/* not begun yet */
 	unsigned		 nidle, nbusy;
 	struct http_conn	**by_fd;
 	size_t			 nby_fd;
 	struct event		*ev_resume;	/* after an accept error */
+	struct event		*ev_beat;
 	int			 stopping;
 	void			(*on_idle)(void *);
 	void			*arg;
@@ -60,6 +62,8 @@ struct http_request {
 	void			*arg;
 	char			*principal;
 	int			 streaming;
+	int			 sse;
+	int			 quiet;		/* since the last beat */
 	int			 full;
 	int			 handling;	/* the handler is running */
 	int			 dropped;	/* and has dropped it */
@@ -75,6 +79,8 @@ void	 http_conn_busy(struct http_conn *);
 /* Its answer is sent: back to waiting for another. */
 void	 http_conn_idle(struct http_conn *);
 void	 http_conn_close(struct http_conn *);
+/* Has those that have not begun do so. */
+void	 http_conns_begin(struct http *);
 /* Accepts more clients or not, as there is room. */
 void	 http_accept(struct http *);
 
@@ -85,6 +91,11 @@ struct http_request *http_request_new(struct http_conn *,
 void	 http_request_free(struct http_request *);
 /* Its client is gone. */
 void	 http_request_gone(struct http_request *);
+
+/* --- http_sse.c */
+
+/* Now and then: says something where nothing was said for a while. */
+void	 http_sse_beat(struct http_request *);
 
 /* --- http_shape.c */
 

@@ -168,7 +168,7 @@ http_reply(struct http_request *r, int status, const char *type,
 	struct evbuffer *out = evbuffer_new();
 	struct evhttp_request *ev = r->ev;
 
-	if (out == NULL || evbuffer_add(out, body, len) == -1)
+	if (out == NULL || (len > 0 && evbuffer_add(out, body, len) == -1))
 		fatalx("no memory for an answer");
 	prepare(r, type);
 	http_request_free(r);

@@ -32,6 +32,9 @@ struct mcp_carrier {
 	/* Every request so far is answered or cancelled.  Must not end the
 	 * session. */
 	void	(*settled)(void *arg);
+	/* A handshake came over HTTP: the session, new and without one, that
+	 * it is for, to be above this one; NULL to refuse.  May be NULL. */
+	struct session *(*handshake)(void *arg);
 };
 
 /* conf is referenced; the dispatcher must live longer. */

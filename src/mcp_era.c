@@ -20,6 +20,10 @@
 /* How long a client may keep what only a new configuration changes. */
 #define CACHE_MS	60000
 
+static const char	no_session[] =
+    "The header Mcp-Session-Id is missing; it comes with the answer to "
+    "initialize.";
+
 static json_t *
 meta_of(const json_t *params)
 {
@@ -73,12 +77,16 @@ is_modern(const char *version)
 const char *
 era_trouble(const struct session *s)
 {
-	const char *version = s->headers == NULL ? NULL :
-	    s->headers->version;
+	const char *version;
 
-	if (version == NULL || is_legacy(version) ||
-	    strcmp(version, MODERN_VERSION) == 0)
+	if (s->headers == NULL)
 		return NULL;
+	version = s->headers->version;
+	if (version != NULL && strcmp(version, MODERN_VERSION) == 0)
+		return NULL;
+	if (version == NULL || is_legacy(version))
+		return s->parent == NULL || s->parent->initialized ? NULL :
+		    no_session;
 	return "The header MCP-Protocol-Version names a version that is not "
 	    "served.";
 }
@@ -89,8 +97,11 @@ check_legacy(struct request *r)
 	const struct mcp_headers *h = r->session->headers;
 	int handshake = strcmp(r->method, "initialize") == 0;
 
-	if (h == NULL || h->version == NULL || is_legacy(h->version))
+	if (h == NULL || ((h->version == NULL || is_legacy(h->version)) &&
+	    (handshake || era_trouble(r->session) == NULL)))
 		return 0;
+	if (h->version == NULL)
+		return fail(r, RPC_INVALID_REQUEST, no_session);
 	if (is_modern(h->version) && !handshake)
 		return fail(r, RPC_INVALID_PARAMS, "A request of version "
 		    MODERN_VERSION " needs params._meta with "

@@ -78,10 +78,30 @@ mcp_server_info(void)
 	    "adder: run Python", "version", PACKAGE_VERSION);
 }
 
+/* Over HTTP a handshake makes the session that it is for. */
+static int
+make_session(struct request *r)
+{
+	struct session *s = r->session, *parent;
+
+	if (s->headers == NULL || s->carrier->handshake == NULL)
+		return 0;
+	parent = s->carrier->handshake(s->arg);
+	if (parent != NULL) {
+		session_move(s, parent);
+		return 0;
+	}
+	exchange_status(r->exchange, 400);
+	mcp_fail(r, RPC_INVALID_REQUEST, NULL, "This session has had its "
+	    "initialize, or as many sessions as may be kept are in use "
+	    "(http.sessions).");
+	return -1;
+}
+
 json_t *
 mcp_initialize(struct request *r)
 {
-	struct session *s = session_root(r->session);
+	struct session *s;
 	const char *asked = json_string_value(json_object_get(r->params,
 	    "protocolVersion"));
 	const char *client = json_string_value(json_object_get(
@@ -91,6 +111,9 @@ mcp_initialize(struct request *r)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "The parameter protocolVersion must be a string such as "
 		    "\"2025-11-25\".");
+	if (make_session(r) == -1)
+		return NULL;
+	s = session_root(r->session);
 	s->version = negotiate(asked);
 	s->initialized = 1;
 	log_debug("%s is %s, version %s", s->name,

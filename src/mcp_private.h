@@ -107,6 +107,8 @@ struct request {
 
 /* Where the settings of a handshake are, and who owns what runs leave. */
 struct session *session_root(struct session *);
+/* Puts one that is below another below this one, and shares ids. */
+void	 session_move(struct session *, struct session *parent);
 /* For a request alone; what is in a batch has no status. */
 void	 exchange_status(struct exchange *, int status);
 

@@ -89,6 +89,16 @@ session_root(struct session *s)
 	return s->parent != NULL ? s->parent : s;
 }
 
+void
+session_move(struct session *s, struct session *parent)
+{
+	TAILQ_REMOVE(&s->parent->children, s, sibling);
+	s->parent = parent;
+	s->policy = parent->policy;
+	s->shared_ids = 1;
+	TAILQ_INSERT_TAIL(&parent->children, s, sibling);
+}
+
 int
 session_status(const struct session *s)
 {

@@ -17,6 +17,7 @@
 #include "confine.h"
 #include "dispatcher.h"
 #include "http.h"
+#include "http_mcp.h"
 #include "json.h"
 #include "listener.h"
 #include "log.h"
@@ -136,6 +137,7 @@ reload(struct server *s)
 	mcp_set_conf(s->mcp, conf);
 	clients_set_conf(s);
 	http_set_conf(s->http, conf);
+	http_mcp_set_conf(s->http_mcp, conf);
 	dispatcher_reload(s->dispatcher, conf);
 	log_info("reloaded");
 	watch_ready(s);
@@ -338,6 +340,7 @@ start(struct server *s, char **why)
 	s->http = http_new(s->base, s->conf, on_http_idle, s, why);
 	if (s->http == NULL)
 		return -1;
+	s->http_mcp = http_mcp_new(s->base, s->http, s->mcp, s->conf);
 	if (confine(s, why) == -1)
 		return -1;
 	watch_ready(s);
@@ -352,6 +355,7 @@ end(struct server *s)
 	listeners_free(&s->listeners);
 	clients_free(s);
 	http_free(&s->http);
+	http_mcp_free(&s->http_mcp);
 	mcp_free(&s->mcp);
 	selftest_free(&s->selftest);
 	dispatcher_free(&s->dispatcher);

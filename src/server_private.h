@@ -12,6 +12,7 @@
 struct client;
 struct event;
 struct http;
+struct http_mcp;
 
 #define SERVER_SIGNALS	5
 
@@ -24,6 +25,7 @@ struct server {
 	struct selftest		*selftest;	/* NULL where it is off */
 	struct listeners	*listeners;
 	struct http		*http;
+	struct http_mcp		*http_mcp;
 	TAILQ_HEAD(, client)	 clients;
 	unsigned		 nclients;
 	struct event		*ev_signals[SERVER_SIGNALS];

@@ -56,7 +56,7 @@ settled(void *arg)
 	p->settled++;
 }
 
-static const struct mcp_carrier carrier = { carry, settled };
+static const struct mcp_carrier carrier = { carry, settled, NULL };
 
 static void
 on_guard(evutil_socket_t fd, short what, void *arg)
@@ -967,12 +967,16 @@ static const struct era_case {
 	    H("2099-01-01", NULL, NULL) },
 	{ "tools/list", "", 400, ERROR("-32600"),
 	    H("2025-01-01", NULL, NULL) },
-	{ "tools/list", "", 200, "run_python",
+	{ "tools/list", "", 400, ERROR("-32600"),
 	    H("2025-03-26", NULL, NULL) },
+	{ "tools/list", "", 400, ERROR("-32600"), H(NULL, NULL, NULL) },
 	{ "initialize", "\"protocolVersion\":\"2025-11-25\"", 400,
 	    ERROR("-32020"), H("2026-07-28", NULL, NULL) },
 	{ "initialize", "\"protocolVersion\":\"2025-11-25\"", 200,
 	    "\"serverInfo\"", H("2025-01-01", NULL, NULL) },
+	/* From here on there is a session. */
+	{ "tools/list", "", 200, "run_python",
+	    H("2025-03-26", NULL, NULL) },
 	{ "initialize", "\"protocolVersion\":\"2026-07-28\"", 200,
 	    "\"protocolVersion\":\"2025-11-25\"", NULL },
 };

@@ -1,0 +1,191 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/time.h>
+
+#include <event2/event.h>
+
+#include "clock.h"
+#include "http_session.h"
+#include "log.h"
+#include "mcp.h"
+#include "mem.h"
+
+/* How often sessions are looked through for idle ones. */
+#define LOOK_S	1
+
+struct http_sessions {
+	struct mcp		*mcp;
+	/* The one used last first. */
+	TAILQ_HEAD(http_session_list, http_session) list;
+	struct http_session_list tokens;
+	uint64_t		 count;
+	uint64_t		 max;
+	uint64_t		 idle_us;
+	int			 policy;
+	struct event		*ev_look;
+};
+
+void
+http_session_free(struct http_sessions *all, struct http_session *s)
+{
+	if (s->id[0] != '\0') {
+		TAILQ_REMOVE(&all->list, s, entry);
+		all->count--;
+	} else
+		TAILQ_REMOVE(&all->tokens, s, entry);
+	session_free(&s->root);
+	free(s->principal);
+	free(s);
+}
+
+/* Whether it can go without anybody who waits. */
+static int
+unused(const struct http_session *s)
+{
+	return TAILQ_EMPTY(&s->posts);
+}
+
+static void
+on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct http_sessions *all = arg;
+	struct http_session *s, *before;
+	uint64_t now = clock_us();
+
+	for (s = TAILQ_LAST(&all->list, http_session_list); s != NULL;
+	    s = before) {
+		before = TAILQ_PREV(s, http_session_list, entry);
+		if (now - s->used_us < all->idle_us)
+			break;
+		if (unused(s))
+			http_session_free(all, s);
+	}
+}
+
+struct http_sessions *
+http_sessions_new(struct event_base *base, struct mcp *mcp)
+{
+	static const struct timeval look = { LOOK_S, 0 };
+	struct http_sessions *all = xcalloc(1, sizeof *all);
+
+	all->mcp = mcp;
+	TAILQ_INIT(&all->list);
+	TAILQ_INIT(&all->tokens);
+	all->ev_look = event_new(base, -1, EV_PERSIST, on_look, all);
+	event_add(all->ev_look, &look);
+	return all;
+}
+
+void
+http_sessions_free(struct http_sessions **ap)
+{
+	struct http_sessions *all = *ap;
+	struct http_session *s;
+
+	if (all == NULL)
+		return;
+	*ap = NULL;
+	while ((s = TAILQ_FIRST(&all->list)) != NULL)
+		http_session_free(all, s);
+	while ((s = TAILQ_FIRST(&all->tokens)) != NULL)
+		http_session_free(all, s);
+	event_free(all->ev_look);
+	free(all);
+}
+
+void
+http_sessions_bound(struct http_sessions *all, uint64_t max, uint64_t idle,
+    int policy)
+{
+	struct http_session *s;
+
+	all->max = max;
+	all->idle_us = idle * 1000;
+	all->policy = policy;
+	TAILQ_FOREACH(s, &all->tokens, entry)
+		session_set_policy(s->root, policy);
+	TAILQ_FOREACH(s, &all->list, entry)
+		session_set_policy(s->root, policy);
+}
+
+static int
+make_room(struct http_sessions *all)
+{
+	struct http_session *s;
+
+	if (all->count < all->max)
+		return 0;
+	TAILQ_FOREACH_REVERSE(s, &all->list, http_session_list, entry)
+		if (unused(s)) {
+			http_session_free(all, s);
+			return 0;
+		}
+	return -1;
+}
+
+static struct http_session *
+make(struct http_sessions *all, const char *principal, const char *name)
+{
+	struct http_session *s = xcalloc(1, sizeof *s);
+
+	s->principal = xstrdup(principal);
+	s->root = session_new(all->mcp, NULL, NULL, name);
+	session_set_policy(s->root, all->policy);
+	TAILQ_INIT(&s->posts);
+	s->used_us = clock_us();
+	return s;
+}
+
+struct http_session *
+http_session_new(struct http_sessions *all, const char *principal,
+    const char *peer)
+{
+	unsigned char random[16];
+	struct http_session *s;
+	size_t i;
+
+	if (make_room(all) == -1)
+		return NULL;
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		fatal("no random bytes");
+	s = make(all, principal, peer);
+	for (i = 0; i < sizeof random; i++)
+		snprintf(s->id + 2 * i, 3, "%02x", random[i]);
+	TAILQ_INSERT_HEAD(&all->list, s, entry);
+	all->count++;
+	return s;
+}
+
+struct http_session *
+http_session_find(struct http_sessions *all, const char *id,
+    const char *principal)
+{
+	struct http_session *s;
+
+	TAILQ_FOREACH(s, &all->list, entry)
+		if (strcmp(s->id, id) == 0)
+			break;
+	if (s == NULL || strcmp(s->principal, principal) != 0)
+		return NULL;
+	s->used_us = clock_us();
+	TAILQ_REMOVE(&all->list, s, entry);
+	TAILQ_INSERT_HEAD(&all->list, s, entry);
+	return s;
+}
+
+struct http_session *
+http_session_of(struct http_sessions *all, const char *principal)
+{
+	struct http_session *s;
+
+	TAILQ_FOREACH(s, &all->tokens, entry)
+		if (strcmp(s->principal, principal) == 0)
+			return s;
+	s = make(all, principal, "http client");
+	TAILQ_INSERT_TAIL(&all->tokens, s, entry);
+	return s;
+}
