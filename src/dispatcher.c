@@ -14,6 +14,7 @@
 #include "job_verdict.h"
 #include "log_pipe.h"
 #include "mem.h"
+#include "metrics.h"
 #include "pool.h"
 #include "supervisor.h"
 
@@ -42,6 +43,7 @@ struct dispatcher {
 	struct event		*ev_queue;	/* queue.timeout */
 	const void		*only;		/* principal, NULL for all */
 	uint64_t		 calls[VERDICT_COUNT];
+	struct metrics		 metrics;
 };
 
 /* What the dispatcher keeps of a job beside the job itself. */
@@ -55,6 +57,7 @@ static void	on_started(struct job *, void *);
 static void	on_output(struct job *, enum job_stream, const char *, size_t,
 		    void *);
 static void	on_done(struct job *, const struct job_result *, void *);
+static void	on_file(struct job *, const struct job_file *, int, void *);
 static void	on_available(void *);
 static void	on_returned(struct job *, void *);
 static void	on_born(const char *, void *);
@@ -64,7 +67,7 @@ static void	on_queue_timer(evutil_socket_t, short, void *);
 
 /* The dispatcher counts what ends, then tells the one who asked. */
 static const struct job_observer job_observer = {
-	on_started, on_output, on_done
+	on_started, on_output, on_done, on_file
 };
 static const struct pool_observer pool_observer = {
 	on_available, on_returned, on_born
@@ -405,6 +408,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	if (oldest != NULL)
 		st->queue_age_us = clock_us() - oldest->submitted_us;
 	memcpy(st->calls, d->calls, sizeof st->calls);
+	st->metrics = &d->metrics;
 	supervisor_status(d->supervisor, st);
 }
 
@@ -434,6 +438,15 @@ on_output(struct job *job, enum job_stream stream, const char *data,
 }
 
 static void
+on_file(struct job *job, const struct job_file *f, int is_image, void *arg)
+{
+	struct ticket *t = arg;
+
+	if (t->observer->file != NULL)
+		t->observer->file(job, f, is_image, t->arg);
+}
+
+static void
 on_done(struct job *job, const struct job_result *result, void *arg)
 {
 	struct ticket *t = arg;
@@ -444,6 +457,7 @@ on_done(struct job *job, const struct job_result *result, void *arg)
 		d->nrunning--;
 	}
 	d->calls[result->verdict]++;
+	metrics_job(&d->metrics, result);
 	t->observer->done(job, result, t->arg);
 	free(t);
 }

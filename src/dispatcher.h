@@ -9,6 +9,7 @@ struct conf;
 struct dispatcher;
 struct event_base;
 struct jail_report;
+struct metrics;
 struct stat;
 
 /* What adderctl status and the log report. */
@@ -29,6 +30,7 @@ struct dispatcher_status {
 	const char	*packages;	/* "name version\n" lines */
 	const char	*sandbox;	/* what the jail can do here */
 	const struct jail_report *jail;
+	const struct metrics *metrics;	/* NULL where none are kept */
 };
 
 /* Starts keeper and zygote; the first job waits for them.  The conf is

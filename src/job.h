@@ -90,6 +90,10 @@ struct job_observer {
 		    void *arg);
 	/* The end, once.  The result and the job are gone after it returns. */
 	void	(*done)(struct job *, const struct job_result *, void *arg);
+	/* A picture or file as it comes; the result has it too.  May be
+	 * NULL. */
+	void	(*file)(struct job *, const struct job_file *, int is_image,
+		    void *arg);
 };
 
 #endif

@@ -193,6 +193,8 @@ job_image(struct job *job, const struct msg_IMAGE *m)
 	f->data = xmemdupz(m->data.data, m->data.len);
 	f->len = f->size = m->data.len;
 	f->whole = 1;
+	if (job->observer->file != NULL)
+		job->observer->file(job, f, 1, job->arg);
 }
 
 void
@@ -207,6 +209,8 @@ job_file(struct job *job, const struct msg_FILE *m)
 	f->len = m->data.len;
 	f->size = m->size < NUMBER_MAX ? m->size : NUMBER_MAX;
 	f->whole = m->whole;
+	if (job->observer->file != NULL)
+		job->observer->file(job, f, 0, job->arg);
 }
 
 void

@@ -45,6 +45,8 @@ void		 mcp_free(struct mcp **);
 void		 mcp_set_conf(struct mcp *, struct conf *);
 /* For adder/doctor; NULL where there is none. */
 void		 mcp_set_selftest(struct mcp *, const struct selftest *);
+/* Of clients, those below others not counted. */
+unsigned	 mcp_sessions(const struct mcp *);
 /* The answer to adder/status; the caller's. */
 json_t		*mcp_status(const struct mcp *);
 

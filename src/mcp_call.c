@@ -26,7 +26,7 @@ static void	on_output(struct job *, enum job_stream, const char *, size_t,
 static void	on_done(struct job *, const struct job_result *, void *);
 
 static const struct job_observer observer = {
-	on_started, on_output, on_done
+	on_started, on_output, on_done, NULL
 };
 
 /* The id with its type: "1" and 1 are two ids. */

@@ -15,6 +15,12 @@ call_counts(const struct dispatcher_status *st)
 	return counts;
 }
 
+unsigned
+mcp_sessions(const struct mcp *m)
+{
+	return m->nsessions;
+}
+
 json_t *
 mcp_status(const struct mcp *m)
 {

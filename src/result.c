@@ -144,6 +144,12 @@ make_receipt(const struct job_result *r, int cut)
 	return m;
 }
 
+json_t *
+result_receipt(const struct job_result *r)
+{
+	return make_receipt(r, 0);
+}
+
 static json_t *
 make_result(json_t *content, int is_error, json_t *receipt)
 {

@@ -5,6 +5,7 @@
 
 #include "verdict.h"
 
+struct job_file;
 struct job_result;
 struct run_store;
 
@@ -29,6 +30,10 @@ struct result_options {
 /* note, if not NULL, is said after all other text. */
 json_t	*result_of_job(const struct job_result *, const char *note,
 	    const struct result_options *);
+/* The receipt by itself. */
+json_t	*result_receipt(const struct job_result *);
+/* The type of a picture or file, found by its bytes and its name. */
+const char *result_mime(const struct job_file *);
 json_t	*result_of_text(const char *text);
 /* A tool error: what is wrong with the call, for the model to read. */
 json_t	*result_of_error(const char *text);

@@ -168,6 +168,14 @@ add_link(struct parts *p, const struct job_file *f, const char *mime)
 	return uri;
 }
 
+const char *
+result_mime(const struct job_file *f)
+{
+	const char *mime = picture_type(f);
+
+	return mime != NULL ? mime : file_type(f, f->whole && is_text(f));
+}
+
 /* What became of a file: words for the line that names them. */
 static const char *
 add_file(struct parts *p, const struct job_file *f)

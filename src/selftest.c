@@ -66,9 +66,9 @@ static void	on_limit_done(struct job *, const struct job_result *,
 		    void *);
 
 static const struct job_observer first_observer = { NULL, NULL,
-    on_first_done };
+    on_first_done, NULL };
 static const struct job_observer limit_observer = { NULL, NULL,
-    on_limit_done };
+    on_limit_done, NULL };
 
 const char *
 selftest_name(enum selftest_check c)

@@ -17,7 +17,9 @@
 #include "confine.h"
 #include "dispatcher.h"
 #include "http.h"
+#include "http_health.h"
 #include "http_mcp.h"
+#include "http_run.h"
 #include "json.h"
 #include "listener.h"
 #include "log.h"
@@ -52,6 +54,8 @@ server_stop(struct server *s)
 		clients_stop(s, "The server is shutting down.");
 		if (s->http != NULL)
 			http_stop(s->http);
+		if (s->health != NULL)
+			http_health_stop(s->health);
 		event_add(s->ev_stop, &wait);
 		if (server_has_clients(s))
 			return;
@@ -138,6 +142,7 @@ reload(struct server *s)
 	clients_set_conf(s);
 	http_set_conf(s->http, conf);
 	http_mcp_set_conf(s->http_mcp, conf);
+	http_run_set_conf(s->http_run, conf);
 	dispatcher_reload(s->dispatcher, conf);
 	log_info("reloaded");
 	watch_ready(s);
@@ -341,6 +346,9 @@ start(struct server *s, char **why)
 	if (s->http == NULL)
 		return -1;
 	s->http_mcp = http_mcp_new(s->base, s->http, s->mcp, s->conf);
+	s->health = http_health_new(s->http, s->dispatcher, s->mcp,
+	    s->selftest);
+	s->http_run = http_run_new(s->http, s->conf, s->dispatcher);
 	if (confine(s, why) == -1)
 		return -1;
 	watch_ready(s);
@@ -356,6 +364,8 @@ end(struct server *s)
 	clients_free(s);
 	http_free(&s->http);
 	http_mcp_free(&s->http_mcp);
+	http_health_free(&s->health);
+	http_run_free(&s->http_run);
 	mcp_free(&s->mcp);
 	selftest_free(&s->selftest);
 	dispatcher_free(&s->dispatcher);

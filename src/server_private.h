@@ -13,6 +13,8 @@ struct client;
 struct event;
 struct http;
 struct http_mcp;
+struct http_health;
+struct http_run;
 
 #define SERVER_SIGNALS	5
 
@@ -26,6 +28,8 @@ struct server {
 	struct listeners	*listeners;
 	struct http		*http;
 	struct http_mcp		*http_mcp;
+	struct http_health	*health;
+	struct http_run		*http_run;
 	TAILQ_HEAD(, client)	 clients;
 	unsigned		 nclients;
 	struct event		*ev_signals[SERVER_SIGNALS];

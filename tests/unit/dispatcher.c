@@ -95,7 +95,8 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 		event_base_loopbreak(fx->base);
 }
 
-static const struct job_observer observer = { NULL, NULL, on_done };
+static const struct job_observer observer = { NULL, NULL, on_done,
+    NULL };
 
 static void
 on_guard(evutil_socket_t fd, short what, void *arg)
