@@ -11,6 +11,7 @@
 #include "http.h"
 #include "http_run.h"
 #include "http_run_private.h"
+#include "http_sse.h"
 #include "json.h"
 #include "mem.h"
 #include "policy_name.h"
@@ -63,13 +64,11 @@ static void
 send_event(struct run *run, const char *name, json_t *data)
 {
 	size_t len;
-	char *line = json_line(data, &len), *event;
+	char *line = json_line(data, &len);
 
 	json_decref(data);
-	len = xasprintf(&event, "event: %s\ndata: %s\n\n", name, line);
+	http_sse_send(run->request, name, line, len);
 	free(line);
-	http_stream_write(run->request, event, len);
-	free(event);
 }
 
 static void
@@ -241,7 +240,7 @@ run_start(struct http_run *h, struct http_request *r, struct tool_call *t,
 		run->merged = open_memstream(&run->merged_text,
 		    &run->merged_len);
 	if (form == RUN_EVENTS)
-		http_stream_start(r, 200, "text/event-stream");
+		http_sse_start(r);
 	http_watch(r, &watcher, run);
 	t->spec.principal = principal_of(h, http_principal(r));
 	run->job = dispatcher_submit(h->dispatcher, &t->spec, &observer,
