@@ -161,17 +161,13 @@ name_member(const char *method)
 }
 
 static int
-check_headers(struct request *r, const char *version)
+check_headers(struct request *r)
 {
 	const struct mcp_headers *h = r->session->headers;
 	const char *member = name_member(r->method), *name;
 
 	if (h == NULL)
 		return 0;
-	if (!same(h->version, version))
-		return fail(r, RPC_HEADER_MISMATCH, "The header "
-		    "MCP-Protocol-Version must be there and repeat "
-		    META("protocolVersion") " of params._meta.");
 	if (!same(h->method, r->method))
 		return fail(r, RPC_HEADER_MISMATCH, "The header Mcp-Method "
 		    "must be there and repeat the method of the message.");
@@ -187,6 +183,7 @@ check_headers(struct request *r, const char *version)
 static int
 check_modern(struct request *r)
 {
+	const struct mcp_headers *h = r->session->headers;
 	const json_t *meta = meta_of(r->params);
 	const char *version = json_string_value(json_object_get(meta,
 	    META("protocolVersion")));
@@ -194,6 +191,10 @@ check_modern(struct request *r)
 	if (version == NULL)
 		return fail(r, RPC_INVALID_PARAMS, "In params._meta, "
 		    META("protocolVersion") " must be a string.");
+	if (h != NULL && !same(h->version, version))
+		return fail(r, RPC_HEADER_MISMATCH, "The header "
+		    "MCP-Protocol-Version must be there and repeat "
+		    META("protocolVersion") " of params._meta.");
 	if (strcmp(version, MODERN_VERSION) != 0) {
 		exchange_status(r->exchange, 400);
 		mcp_fail(r, RPC_UNSUPPORTED_VERSION, json_pack("{s:o, s:s}",
@@ -206,7 +207,7 @@ check_modern(struct request *r)
 	    META("clientCapabilities"))))
 		return fail(r, RPC_INVALID_PARAMS, "In params._meta, "
 		    META("clientCapabilities") " must be an object.");
-	return check_headers(r, version);
+	return check_headers(r);
 }
 
 int

@@ -945,6 +945,8 @@ static const struct era_case {
 	    H("2026-07-28", "tools/list", NULL) },
 	{ "tools/list", MODERN, 400, ERROR("-32020"),
 	    H("2025-11-25", "tools/list", NULL) },
+	{ "tools/list", CLAIM("\"2099-01-01\""), 400, ERROR("-32020"),
+	    H("2026-07-28", "tools/list", NULL) },
 	{ "tools/list", MODERN, 400, ERROR("-32020"),
 	    H(NULL, "tools/list", NULL) },
 	{ "tools/list", MODERN, 400, ERROR("-32020"),
