@@ -67,18 +67,28 @@ utf8_valid(const char *s, size_t len)
 	return 1;
 }
 
-char *
-utf8_clean(const char *s, size_t len, size_t *out_len)
+static const char mark[] = "\xef\xbf\xbd";	/* U+FFFD */
+
+size_t
+utf8_clean_length(const char *s, size_t len)
 {
-	static const char mark[] = "\xef\xbf\xbd";
 	size_t at, n, need = 0;
-	char *out, *p;
 	int valid;
 
 	for (at = 0; at < len; at += n) {
 		n = utf8_next(s + at, len - at, &valid);
 		need += valid ? n : sizeof mark - 1;
 	}
+	return need;
+}
+
+char *
+utf8_clean(const char *s, size_t len, size_t *out_len)
+{
+	size_t at, n, need = utf8_clean_length(s, len);
+	char *out, *p;
+	int valid;
+
 	p = out = xmalloc(need + 1);
 	for (at = 0; at < len; at += n) {
 		n = utf8_next(s + at, len - at, &valid);

@@ -11,6 +11,8 @@ int	 utf8_valid(const char *, size_t);
 /* A copy in which each invalid piece is one U+FFFD, NUL-terminated; NULs
  * inside are kept.  The caller frees. */
 char	*utf8_clean(const char *, size_t len, size_t *out_len);
+/* Its length. */
+size_t	 utf8_clean_length(const char *, size_t len);
 /* Length without a character that is cut short at the end. */
 size_t	 utf8_whole_end(const char *, size_t len);
 /* Bytes at the start that belong to a character cut off before it. */

@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "result.h"
 #include "result_parts.h"
+#include "utf8.h"
 
 static const char	silent[] =
     "The program ran to its end and printed nothing.  Use print() to show "
@@ -83,17 +84,24 @@ share(size_t budget, const size_t want[TEXTS], size_t got[TEXTS])
 			got[i] = left / waiting;
 }
 
+/* Bytes that a stream takes as text. */
+static size_t
+output_length(const struct job_output *out)
+{
+	return utf8_clean_length(out->head, out->head_len) +
+	    utf8_clean_length(out->tail, out->tail_len);
+}
+
 static void
 share_text(const struct job_result *r, const struct result_options *o,
     size_t got[TEXTS])
 {
-	const struct job_output *out = &r->output[JOB_STDOUT];
-	const struct job_output *err = &r->output[JOB_STDERR];
 	size_t want[TEXTS] = {
-		[TEXT_STDOUT] = out->head_len + out->tail_len,
-		[TEXT_VALUE] = r->value == NULL ? 0 : r->value_len,
-		[TEXT_STDERR] = err->head_len + err->tail_len,
-		[TEXT_TRACEBACK] = traceback_length(r)
+		[TEXT_STDOUT] = output_length(&r->output[JOB_STDOUT]),
+		[TEXT_VALUE] = utf8_clean_length(r->value, r->value_len),
+		[TEXT_STDERR] = output_length(&r->output[JOB_STDERR]),
+		[TEXT_TRACEBACK] = utf8_clean_length(r->traceback,
+		    traceback_length(r))
 	};
 
 	share(o->max_text, want, got);

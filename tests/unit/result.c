@@ -380,6 +380,25 @@ test_text_budget(void **state)
 	run_store_free(&store);
 }
 
+/* Bytes that are no text take more room as text, and are not cut for that
+ * where there is room. */
+static void
+test_text_of_garbage(void **state)
+{
+	struct result_options o = { .max_text = 1000 };
+	struct job_result r = ok();
+	json_t *result;
+
+	set_output(&r.output[JOB_STDOUT], "\xff\xfe\xc0\xaf.");
+	set_output(&r.output[JOB_STDERR], "\xed\xa0\x80");
+	result = result_of_job(&r, NULL, &o);
+	assert_string_equal(text_of(result, 0), "\xef\xbf\xbd\xef\xbf\xbd"
+	    "\xef\xbf\xbd\xef\xbf\xbd.");
+	assert_true(json_is_false(json_object_get(receipt(result),
+	    "truncated")));
+	json_decref(result);
+}
+
 /* A character is not cut in two, and of what the job itself had not kept
  * the whole text says so. */
 static void
@@ -556,6 +575,7 @@ main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_pictures),
 		cmocka_unit_test(test_text_budget),
+		cmocka_unit_test(test_text_of_garbage),
 		cmocka_unit_test(test_text_edges),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_picture_budget),
