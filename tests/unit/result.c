@@ -342,8 +342,8 @@ test_text_budget(void **state)
 	/* All of the budget is there for one text that needs it. */
 	set_output(&r.output[JOB_STDOUT], out);
 	result = result_of_job(&r, NULL, &o);
-	snprintf(head, sizeof head, "%s", out);
-	snprintf(tail, sizeof tail, "%s", out + 2500);
+	snprintf(head, sizeof head, "%.500s", out);
+	snprintf(tail, sizeof tail, "%.500s", out + 2500);
 	xasprintf(&want, "%s\n[... 2000 bytes of stdout left out; to go on: "
 	    "read_file {\"uri\": \"adder://run/r1/stdout\", \"offset\": "
 	    "500} ...]\n%s", head, tail);
