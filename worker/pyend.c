@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "interp.h"
@@ -17,12 +16,13 @@
 
 #define STATUS_FLUSH_FAILED	120	/* as Py_RunMain() exits */
 #define USER_MODULES_MAX	256
+/* Modules that a program may take out of sys.modules before the search for
+ * its own misses some. */
+#define MODULES_REMOVED_MAX	64
 
 static PyObject	*collect_fn;		/* gc.collect */
 static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
-static PyObject	**zygote_names;		/* the same in their order */
-static Py_ssize_t nzygote_names;
-static PyObject	*main_name;		/* "__main__" among them */
+static Py_ssize_t zygote_nmodules;	/* how many they are */
 static PyObject	*figures;		/* matplotlib's Gcf.figs, or NULL */
 static void	(*fortran_flush)(int *unit);
 
@@ -59,44 +59,6 @@ attribute(const char *module, const char *name)
 	res = PyObject_GetAttrString(mod, name);
 	Py_DECREF(mod);
 	return res;
-}
-
-static int
-note_modules(void)
-{
-	PyObject *modules = PyImport_GetModuleDict(), *key, *value;
-	Py_ssize_t at = 0;
-
-	zygote_modules = PyFrozenSet_New(modules);
-	zygote_names = calloc(PyDict_Size(modules), sizeof *zygote_names);
-	if (zygote_modules == NULL || zygote_names == NULL)
-		return -1;
-	while (PyDict_Next(modules, &at, &key, &value)) {
-		if (PyUnicode_Check(key) &&
-		    PyUnicode_CompareWithASCIIString(key, "__main__") == 0)
-			main_name = key;
-		zygote_names[nzygote_names++] = key;
-	}
-	return 0;
-}
-
-/*
- * Whether a key of sys.modules was there before the job.  They come in their
- * old order, so most are known by their place: to look at each of some two
- * thousand names would fault in as many pages.
- */
-static int
-is_zygotes(PyObject *key, Py_ssize_t *cursor)
-{
-	Py_ssize_t i;
-
-	for (i = *cursor; i < nzygote_names && i < *cursor + 8; i++)
-		if (zygote_names[i] == key) {
-			*cursor = i + 1;
-			return 1;
-		}
-	return !PyUnicode_Check(key) ||
-	    PySet_Contains(zygote_modules, key) != 0;
 }
 
 /* NULL without an exception if it is not there. */
@@ -140,8 +102,10 @@ pyend_init(void)
 	threads_init();
 	figures_init();
 	collect_fn = attribute("gc", "collect");
+	zygote_modules = PyFrozenSet_New(PyImport_GetModuleDict());
+	zygote_nmodules = PyDict_Size(PyImport_GetModuleDict());
 	dl_iterate_phdr(find_fortran, NULL);
-	return collect_fn == NULL || note_modules() == -1 ? -1 :
+	return collect_fn == NULL || zygote_modules == NULL ? -1 :
 	    pyexits_init();
 }
 
@@ -238,28 +202,51 @@ forget_sys(void)
 	PyErr_Clear();
 }
 
-/* Modules that the program brought: __main__ and what it imported of its
- * own.  Each is taken out of sys.modules; refs keeps weak references. */
+/*
+ * Names of modules that the program brought: __main__ and what it imported.
+ * To look at each of some two thousand names would fault in as many pages;
+ * new ones come last in sys.modules, so the search begins a little before
+ * the number that there were.
+ */
+static int
+find_user_modules(PyObject *names[USER_MODULES_MAX])
+{
+	PyObject *modules = PyImport_GetModuleDict(), *key, *value;
+	Py_ssize_t at = zygote_nmodules - MODULES_REMOVED_MAX;
+	int n = 0;
+
+	if ((key = PyUnicode_InternFromString("__main__")) != NULL)
+		names[n++] = key;
+	if (PyDict_Size(modules) == zygote_nmodules)
+		return n;
+	if (at < 0)
+		at = 0;
+	while (n < USER_MODULES_MAX && PyDict_Next(modules, &at, &key, &value))
+		if (PyUnicode_Check(key) && PyModule_Check(value) &&
+		    PySet_Contains(zygote_modules, key) == 0)
+			names[n++] = Py_NewRef(key);
+	return n;
+}
+
+/* Takes them out of sys.modules; refs keeps weak references. */
 static int
 drop_user_modules(PyObject *refs[USER_MODULES_MAX])
 {
-	PyObject *names[USER_MODULES_MAX], *key, *value;
+	PyObject *names[USER_MODULES_MAX], *value;
 	PyObject *modules = PyImport_GetModuleDict();
-	Py_ssize_t at = 0, cursor = 0;
-	int i, n = 0, kept = 0;
+	int i, n = find_user_modules(names), kept = 0;
 
-	while (n < USER_MODULES_MAX && PyDict_Next(modules, &at, &key, &value))
-		if ((!is_zygotes(key, &cursor) || key == main_name) &&
-		    PyModule_Check(value))
-			names[n++] = Py_NewRef(key);
 	for (i = 0; i < n; i++) {
 		value = PyDict_GetItem(modules, names[i]);
-		if (value != NULL)
+		if (value != NULL && PyModule_Check(value))
 			refs[kept] = PyWeakref_NewRef(value, NULL);
+		else
+			value = NULL;
 		if (value != NULL && refs[kept] != NULL)
 			kept++;
 		/* Here the module may go, and its objects with it. */
-		PyDict_SetItem(modules, names[i], Py_None);
+		if (value != NULL)
+			PyDict_SetItem(modules, names[i], Py_None);
 		Py_DECREF(names[i]);
 		PyErr_Clear();
 	}

@@ -423,6 +423,17 @@ def test_scratch_directory_moved_away(run):
     assert r.stdout == b"gone\n" and r.exit_code == 0 and r.files == {}
 
 
+def test_objects_of_imported_modules_are_finalized(run):
+    """Found among some two thousand modules that were there before."""
+    r = run("import sys, glob\nopen('m.py', 'w').write("
+            "'class D:\\n    def __del__(self): print(\"del in m\")\\n"
+            "d = D()\\n')\nimport m\n"
+            "class E:\n    def __del__(self): print('del in main')\n"
+            "e = E()\nfor n in ('json', 'glob', 'csv'):\n"
+            "    sys.modules.pop(n, None)\nimport colorsys, m\n")
+    assert sorted(r.stdout.splitlines()) == [b"del in m", b"del in main"]
+
+
 # --- who may answer
 
 def test_forked_child_does_not_answer(run):
