@@ -19,6 +19,7 @@
 #include "http.h"
 #include "http_health.h"
 #include "http_mcp.h"
+#include "http_sse_pair.h"
 #include "http_run.h"
 #include "json.h"
 #include "listener.h"
@@ -142,6 +143,7 @@ reload(struct server *s)
 	clients_set_conf(s);
 	http_set_conf(s->http, conf);
 	http_mcp_set_conf(s->http_mcp, conf);
+	http_pair_set_conf(s->http_pair, conf);
 	http_run_set_conf(s->http_run, conf);
 	dispatcher_reload(s->dispatcher, conf);
 	log_info("reloaded");
@@ -346,6 +348,7 @@ start(struct server *s, char **why)
 	if (s->http == NULL)
 		return -1;
 	s->http_mcp = http_mcp_new(s->base, s->http, s->mcp, s->conf);
+	s->http_pair = http_pair_new(s->http, s->mcp, s->conf);
 	s->health = http_health_new(s->http, s->dispatcher, s->mcp,
 	    s->selftest);
 	s->http_run = http_run_new(s->http, s->conf, s->dispatcher);
@@ -364,6 +367,7 @@ end(struct server *s)
 	clients_free(s);
 	http_free(&s->http);
 	http_mcp_free(&s->http_mcp);
+	http_pair_free(&s->http_pair);
 	http_health_free(&s->health);
 	http_run_free(&s->http_run);
 	mcp_free(&s->mcp);

@@ -13,6 +13,7 @@ struct client;
 struct event;
 struct http;
 struct http_mcp;
+struct http_pair;
 struct http_health;
 struct http_run;
 
@@ -28,6 +29,7 @@ struct server {
 	struct listeners	*listeners;
 	struct http		*http;
 	struct http_mcp		*http_mcp;
+	struct http_pair	*http_pair;
 	struct http_health	*health;
 	struct http_run		*http_run;
 	TAILQ_HEAD(, client)	 clients;

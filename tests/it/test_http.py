@@ -504,6 +504,48 @@ def test_modern_on_streams(daemon, carrier):
         client.close()
 
 
+# --- the two paths of 2024-11-05 -------------------------------------------
+
+def test_sse_pair(daemon):
+    with Http(daemon) as web:
+        assert web.ask("GET", "/sse").status == 404
+        assert web.ask("POST", "/messages", PING).status == 404
+    with harness.Daemon(dict(OPTIONS, **{"http.legacy_sse": "on"})) as own, \
+            Http(own) as stream, Http(own) as web:
+        stream.send("GET", "/sse")
+        response = stream.connection.getresponse()
+        assert response.status == 200
+
+        def event():
+            block = {}
+            while (line := response.readline().decode().strip()) or not block:
+                if line and line[0] != ":":
+                    block[line.split(": ", 1)[0]] = line.split(": ", 1)[1]
+            return block
+
+        first = event()
+        assert first["event"] == "endpoint"
+        path = first["data"]
+        reply = web.ask("POST", path, request("initialize",
+            {"protocolVersion": "2024-11-05"}, 0))
+        assert (reply.status, reply.body) == (202, b"")
+        answer = json.loads(event()["data"])
+        assert answer["result"]["protocolVersion"] == "2024-11-05"
+        assert web.ask("POST", path, run("print(6 * 7)", 1)).status == 202
+        assert harness.Answer(json.loads(event()["data"])).stdout == "42\n"
+        assert web.ask("POST", path + "0", PING).status == 404
+        assert web.ask("POST", path, PING,
+            {"Content-Type": "text/plain"}).status == 415
+        # Who closes the stream is gone, with what runs.
+        web.ask("POST", path, run(harness.mark("http-pair") + HANG, 2,
+            timeout=60))
+        harness.eventually(lambda: own.marked("http-pair"), "it runs")
+        response.close()
+        stream.close()
+        gone(own, "http-pair")
+        assert web.ask("POST", path, PING).status == 404
+
+
 # --- who may ask ----------------------------------------------------------------
 
 def test_tokens():
