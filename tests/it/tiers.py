@@ -36,7 +36,15 @@ def why_not(tier):
         return "a scratch directory of limited size needs root to mount it"
     if tier == "medium" and not container_like().exists():
         return "tests/tools/container_like is not built"
+    if ROOT and tier != "strong+" and not open_to_all(harness.build_dir()):
+        return "an ordinary user cannot reach %s" % harness.build_dir()
     return None
+
+
+def open_to_all(directory):
+    """Whether others than its owner may pass through all of the path."""
+    return all(d.stat().st_mode & 0o001 for d in (directory,
+        *directory.parents))
 
 
 def container_like():

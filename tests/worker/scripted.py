@@ -24,6 +24,7 @@ LIMITS = {"timeout_ms": 60000, "cpu_ms": 60000, "memory": 512 << 20,
           "output": 1 << 20, "scratch": 64 << 20, "files": 8192, "pids": 64,
           "fds": 256}
 WAIT = 60                       # seconds before a test gives up
+START_WAIT = 300                # for the imports, on a busy machine
 
 
 # --- msgpack, as far as the protocol uses it
@@ -337,7 +338,7 @@ class Zygote:
             finally:
                 os._exit(127)
         end.close()
-        self.control.settimeout(WAIT)
+        self.control.settimeout(START_WAIT)
         try:
             name, self.ready = self._recv()[0]
         except (EOFError, OSError):
