@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,9 @@ struct loader {
 	struct origin	*origins;	/* one for each key */
 	char		*why;
 };
+
+/* What follows a load that succeeded is a reload. */
+static int loaded_once;
 
 /* A copy of a value for a message: printable and not too long. */
 static char *
@@ -144,6 +148,18 @@ make_absolute(char **field)
 	replace(field, path);
 }
 
+/*
+ * Whether this process may not look at path any more: a reload comes after
+ * adderd gave up its rights, and the keeper, which did not, uses the path.
+ */
+static int
+hidden(const char *path)
+{
+	struct stat st;
+
+	return loaded_once && lstat(path, &st) == -1 && errno == EACCES;
+}
+
 static int
 resolve_zygote(struct loader *l, char **field)
 {
@@ -152,7 +168,7 @@ resolve_zygote(struct loader *l, char **field)
 
 	if (strcmp(*field, "@default") != 0) {
 		make_absolute(field);
-		if (access(*field, X_OK) == 0)
+		if (access(*field, X_OK) == 0 || hidden(*field))
 			return 0;
 		return fail(l, key_of(field, l->conf), *field,
 		    "no program can be executed there");
@@ -162,7 +178,7 @@ resolve_zygote(struct loader *l, char **field)
 	if ((slash = strrchr(exe, '/')) != NULL)
 		*slash = '\0';
 	xasprintf(&path, "%s/adder-zygote", exe);
-	if (access(path, X_OK) == -1) {
+	if (access(path, X_OK) == -1 && !hidden(path)) {
 		free(path);
 		path = xstrdup(ADDER_LIBEXECDIR "/adder-zygote");
 	}
@@ -184,9 +200,9 @@ resolve_python(struct loader *l, char **field)
 		return 0;
 	make_absolute(field);
 	xasprintf(&marker, "%s/pyvenv.cfg", *field);
-	rv = access(marker, R_OK);
+	rv = access(marker, R_OK) == 0 || hidden(marker);
 	free(marker);
-	if (rv == -1)
+	if (!rv)
 		return fail(l, key_of(field, l->conf), *field,
 		    "that is not a Python virtual environment: it has no "
 		    "pyvenv.cfg (system means the distribution's packages)");
@@ -201,7 +217,8 @@ resolve_path(struct loader *l, char **field, mode_t type, const char *message)
 	if ((*field)[0] == '\0')
 		return 0;
 	make_absolute(field);
-	if (stat(*field, &st) == 0 && (st.st_mode & S_IFMT) == type)
+	if ((stat(*field, &st) == 0 && (st.st_mode & S_IFMT) == type) ||
+	    hidden(*field))
 		return 0;
 	return fail(l, key_of(field, l->conf), *field, message);
 }
@@ -289,6 +306,8 @@ conf_load(const char *file, const char *const *overrides, char **why)
 	l.origins = xcalloc(conf_nkeys, sizeof *l.origins);
 	if (load(&l, overrides) == -1)
 		conf_unref(&l.conf);
+	else
+		loaded_once = 1;
 	free(l.origins);
 	*why = l.why;
 	return l.conf;

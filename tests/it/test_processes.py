@@ -197,6 +197,23 @@ def test_reload():
         assert client.run("print(1)").stdout == "1\n"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can hide a path")
+def test_reload_of_a_path_that_only_the_keeper_can_reach(tmp_path):
+    """adderd looks the zygote up as root first, and as nobody later."""
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    program = private / "adder-zygote"
+    program.symlink_to(harness.build_dir() / "adder-zygote")
+    options = dict(harness.LIGHT, **{"zygote.path": program})
+    with harness.Daemon(options) as daemon:
+        first = daemon.zygote().pid
+        daemon.conf_file.write_text("limits.timeout_max = 300ms\n")
+        daemon.send_signal(signal.SIGHUP)
+        harness.eventually(lambda: daemon.zygote() is not None and
+            daemon.zygote().pid != first, "another zygote serves")
+        assert daemon.connect().run("print(1)").stdout == "1\n"
+
+
 def test_reload_with_a_mistake_changes_nothing():
     with harness.Daemon(harness.LIGHT) as daemon:
         client = daemon.connect()
