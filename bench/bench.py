@@ -100,7 +100,8 @@ def measure_stdio(count):
             daemon.connect("stdio")
             starts.append((time.monotonic() - daemon.started_at) * 1e3)
             client = daemon.stdio
-            assert client.run(CODE).stdout.strip() == PRINTED
+            answer = client.run(CODE)
+            assert answer.stdout.strip() == PRINTED, answer
             before = daemon.processes()
             begun = time.monotonic()
             client.shut_down_writing()
