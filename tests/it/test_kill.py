@@ -189,6 +189,10 @@ def run_one(rng, tier, kills, last):
         assert not left, "scratch files are left: %r" % left[:10]
         groups = control_groups(keepers)
         assert not groups, "control groups are left: %r" % groups
+    except BaseException:
+        print("tier %s; below adderd: %r" % (tier, daemon.processes()))
+        print(daemon.log_tail(60))
+        raise
     finally:
         os.close(scratch)
         daemon.kill()
