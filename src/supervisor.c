@@ -146,7 +146,7 @@ on_restart(evutil_socket_t fd, short what, void *arg)
 	struct supervisor *s = arg;
 
 	if (s->keeper != NULL) {
-		if (s->starting == 0)
+		if (s->starting == 0 && s->serving == 0)
 			start_zygote(s);
 	} else if (start_keeper(s) == -1) {
 		log_warn("keeper: not started");
@@ -433,6 +433,8 @@ static void
 forget_processes(struct supervisor *s)
 {
 	s->starting = s->serving = 0;
+	/* Else the zygote that a new keeper starts would be replaced. */
+	event_del(s->ev_restart);
 	set_text(&s->sandbox, slice_of(""));
 	s->restarts++;
 	pool_abandon(s->pool);

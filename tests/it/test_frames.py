@@ -66,7 +66,8 @@ def test_workers_that_say_anything(fake):
     harness.eventually(lambda: harness.proc_fds(fake.pid) <= fds,
         "descriptors are back at %d" % fds)
     grown = harness.proc_status_kib(fake.pid, "VmRSS") - rss
-    assert grown < 16 * 1024, "adderd grew by %d KiB" % grown
+    assert grown < 16 * 1024 or harness.sanitized(), \
+        "adderd grew by %d KiB" % grown
 
 
 # Frames made by hand, in a program; see proto/PROTOCOL.md.
@@ -137,7 +138,8 @@ def test_names_count_as_bytes_of_files(daemon, client):
     assert answer.verdict == "ok" and answer.stdout == "sent\n", answer
     peak = harness.proc_status_kib(daemon.pid, "VmHWM") - rss
     # One frame as it is read and decoded, and what may be kept.
-    assert peak < 80 * 1024, "adderd grew by %d KiB" % peak
+    assert peak < 80 * 1024 or harness.sanitized(), \
+        "adderd grew by %d KiB" % peak
     assert len(str(answer.result)) < 1 << 20
 
 

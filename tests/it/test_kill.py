@@ -141,9 +141,8 @@ def control_groups(pids):
 def check_rest(daemon):
     """The pool is full again, and only of workers."""
     want = int(daemon.options["pool.warm"])
-    keeper, zygote = daemon.keeper().pid, daemon.zygote().pid
-
     def at_rest():
+        keeper, zygote = daemon.keeper().pid, daemon.zygote().pid
         found = daemon.processes()
         below = [p for p in found if p.ppid == keeper and p.pid != zygote]
         return len(below) == want and len(found) == want + 3
