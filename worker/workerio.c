@@ -152,6 +152,9 @@ workerio_send(struct writer *w)
 {
 	int rv = link_is_ours() ? send_all(w->buf.data, w->buf.size) : -1;
 
+	/* DONE is the last frame: how the process ends then, adds none. */
+	if ((unsigned char)w->buf.data[FRAME_HEADER_BYTES - 3] == FRAME_DONE)
+		signalled_len = 0;
 	wr_free(w);
 	return rv;
 }

@@ -135,6 +135,37 @@ def test_environment_is_made_from_scratch():
         "VECLIB_MAXIMUM_THREADS", "('CET', 'CEST') 1 False 1", ""]
 
 
+# --- in a jail
+
+LAYERS = ("userns,mount,pid,net,ipc,uts,landlock,landlock-scope,seccomp,"
+          "scratch,rlimits,no_new_privs")
+
+
+@pytest.fixture(scope="module")
+def jailed():
+    try:
+        z = start(options=["--layers", LAYERS, "--processes"])
+    except RuntimeError as e:
+        pytest.skip("this kernel gives no such jail: %s" % e)
+    yield z
+    z.stop()
+
+
+def test_program_runs_in_its_jail(jailed):
+    r = jailed.run("import os\nprint(os.getpid(), os.getcwd(), __file__)\n"
+                   "open('f', 'w').write('x')\n1 / 0\n")
+    assert r.stdout == b"1 /scratch/w /scratch/w/main.py\n"
+    assert r.files["f"]["data"] == b"x"
+    assert 'File "main.py", line 4' in r.traceback
+
+
+def test_death_after_done_says_nothing_more(jailed):
+    """Pid 1 of a namespace has its own signals done for it."""
+    r = jailed.run("raise KeyboardInterrupt\n")
+    assert r.done["exit_code"] == 130
+    assert r.exception["type"] == "KeyboardInterrupt"
+
+
 # --- the steps before any Python
 
 def test_descriptors(small):
