@@ -16,7 +16,7 @@ JOBS = int(os.environ.get("ADDER_SOAK", "240"))
 WINDOW = 8
 OPTIONS = dict(harness.LIGHT, **{"pool.max": "4", "pool.warm": "4",
     "queue.max": "64", "limits.memory": "64m", "limits.output_kill": "1m",
-    # What is kept for later reading grows to its bound, and is no leak.
+    # What is kept on purpose is not what this is about.
     "result.keep": "0"})
 
 # What each tries, and the verdicts that may come of it besides timeout.
@@ -48,29 +48,36 @@ def settle(daemon):
     return canaries.resources(daemon)
 
 
-def run_jobs(client, first, count):
+def plan(count):
+    """Numbers of jobs, and None or the number of a hostile program."""
+    for number in range(count):
+        yield number, number // 10 % len(HOSTILE) if number % 10 == 0 else \
+            None
+
+
+def check(answer, number, kind):
+    if kind is None:
+        assert answer.stdout == "%d\n" % number, answer
+    else:
+        code, fits = HOSTILE[kind]
+        assert answer.verdict in fits | {"timeout"}, "%s\n%r" % (code,
+            answer)
+
+
+def run_jobs(client, jobs):
     """WINDOW at a time; every answer is looked at."""
     waiting = []
-
-    def finish():
-        number, ident = waiting.pop(0)
-        answer = client.finish(ident)
-        if number % 10:
-            assert answer.stdout == "%d\n" % number, answer
-        else:
-            code, fits = HOSTILE[number // 10 % len(HOSTILE)]
-            assert answer.verdict in fits | {"timeout"}, "%s\n%r" % (code, answer)
-    for number in range(first, first + count):
+    for number, kind in jobs:
         if len(waiting) == WINDOW:
-            finish()
-        code = "print(%d)" % number
-        arguments = {}
-        if number % 10 == 0:
-            code = HOSTILE[number // 10 % len(HOSTILE)][0]
-            arguments["timeout"] = 0.5
-        waiting.append((number, client.start(code, **arguments)))
-    while waiting:
-        finish()
+            ident, *which = waiting.pop(0)
+            check(client.finish(ident), *which)
+        if kind is None:
+            ident = client.start("print(%d)" % number)
+        else:
+            ident = client.start(HOSTILE[kind][0], timeout=0.5)
+        waiting.append((ident, number, kind))
+    for ident, *which in waiting:
+        check(client.finish(ident), *which)
     assert client.inbox == []
 
 
@@ -78,18 +85,15 @@ def run_jobs(client, first, count):
 def test_soak(tier):
     if tiers.why_not(tier):
         pytest.skip(tiers.why_not(tier))
-    # Every kind once before the level is taken: malloc keeps some of what the
-    # largest answer took.
-    first = max(JOBS // len(tiers.NAMES) // 3, 10 * len(HOSTILE))
-    jobs = max(JOBS // len(tiers.NAMES), 2 * first)
+    jobs = JOBS // len(tiers.NAMES)
     with tiers.TierDaemon(tier, OPTIONS) as daemon:
-        base = int(daemon.options.get("sandbox.uid_base", 0))
-        uids = range(base, base + 1000) if base else [tiers.USER.pw_uid]
+        first = int(daemon.options.get("sandbox.uid_base", 0))
+        uids = range(first, first + 1000) if first else [tiers.USER.pw_uid]
         with daemon.connect() as client:
-            run_jobs(client, 0, first)
+            run_jobs(client, enumerate(2 * list(range(len(HOSTILE)))))
         before = settle(daemon)
         with daemon.connect() as client:
-            run_jobs(client, first, jobs - first)
+            run_jobs(client, plan(jobs))
         after = settle(daemon)
         for name, (fds, rss) in after.items():
             assert fds <= before[name][0], "%s: %d descriptors, before %d" % (
