@@ -89,7 +89,8 @@ def serve(tools):
 
     A process of its own, so that the traps are nobody else's children."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    lock = open(LOCK, "w")
+    # Read only, so that every user can.
+    lock = os.open(LOCK, os.O_RDONLY | os.O_CREAT, 0o644)
     fcntl.flock(lock, fcntl.LOCK_EX)
     command = [sys.executable, str(pathlib.Path(tools) / "canaryd.py")]
     env = dict(os.environ, CANARY_LIFE="1800")

@@ -53,7 +53,12 @@ pytestmark = pytest.mark.skipif(not FOLDER.is_dir(),
 
 @pytest.fixture(scope="module")
 def host():
-    host = canaries.Host()
+    try:
+        host = canaries.Host()
+    except harness.Timeout:
+        if tiers.ROOT:
+            raise
+        pytest.skip("the traps of another user are in the way")
     yield host
     host.close()
 
