@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "conf.h"
 #include "dispatcher.h"
+#include "job_queue.h"
 #include "job_record.h"
 #include "job_verdict.h"
 #include "log_pipe.h"
@@ -18,23 +19,12 @@
 #include "pool.h"
 #include "supervisor.h"
 
-/*
- * Jobs wait in one queue a principal; principals take turns.  So a client
- * that sends a hundred calls delays another one by one call at most.
- */
-struct turn {
-	TAILQ_ENTRY(turn)	 entry;
-	const void		*principal;
-	TAILQ_HEAD(, job)	 jobs;
-};
-
 struct dispatcher {
 	struct event_base	*base;
 	struct conf		*conf;
 	struct pool		*pool;
 	struct supervisor	*supervisor;
-	TAILQ_HEAD(, turn)	 turns;
-	unsigned		 queued;
+	struct job_queue	 queue;
 	TAILQ_HEAD(, job)	 running;
 	unsigned		 nrunning;
 	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
@@ -80,7 +70,7 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 
 	d->base = base;
 	d->conf = conf_ref(conf);
-	TAILQ_INIT(&d->turns);
+	job_queue_init(&d->queue);
 	TAILQ_INIT(&d->running);
 	TAILQ_INIT(&d->refused);
 	d->ev_refused = event_new(base, -1, 0, answer_refused, d);
@@ -138,16 +128,11 @@ job_drop(struct job *job)
 static void
 drop_list(struct dispatcher *d)
 {
-	struct turn *turn;
 	struct job *job;
 
-	while ((turn = TAILQ_FIRST(&d->turns)) != NULL) {
-		while ((job = TAILQ_FIRST(&turn->jobs)) != NULL) {
-			TAILQ_REMOVE(&turn->jobs, job, entry);
-			job_drop(job);
-		}
-		TAILQ_REMOVE(&d->turns, turn, entry);
-		free(turn);
+	while ((job = job_queue_next(&d->queue, NULL)) != NULL) {
+		job_queue_remove(&d->queue, job);
+		job_drop(job);
 	}
 	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
 		TAILQ_REMOVE(&d->refused, job, entry);
@@ -186,51 +171,11 @@ dispatcher_reload(struct dispatcher *d, struct conf *conf)
 	supervisor_reload(d->supervisor, conf);
 }
 
-static struct turn *
-turn_of(struct dispatcher *d, const void *principal)
-{
-	struct turn *turn;
-
-	TAILQ_FOREACH(turn, &d->turns, entry)
-		if (turn->principal == principal)
-			return turn;
-	turn = xcalloc(1, sizeof *turn);
-	turn->principal = principal;
-	TAILQ_INIT(&turn->jobs);
-	TAILQ_INSERT_TAIL(&d->turns, turn, entry);
-	return turn;
-}
-
-static void
-turn_done(struct dispatcher *d, struct turn *turn)
-{
-	if (!TAILQ_EMPTY(&turn->jobs))
-		return;
-	TAILQ_REMOVE(&d->turns, turn, entry);
-	free(turn);
-}
-
-static struct job *
-oldest_job(const struct dispatcher *d)
-{
-	struct job *oldest = NULL;
-	struct turn *turn;
-
-	TAILQ_FOREACH(turn, &d->turns, entry) {
-		struct job *job = TAILQ_FIRST(&turn->jobs);
-
-		if (oldest == NULL ||
-		    job->submitted_us < oldest->submitted_us)
-			oldest = job;
-	}
-	return oldest;
-}
-
 /* Arms the timer for the job that has waited longest. */
 static void
 watch_queue(struct dispatcher *d)
 {
-	struct job *job = oldest_job(d);
+	struct job *job = job_queue_oldest(&d->queue);
 	uint64_t now = clock_us(), due;
 	struct timeval tv;
 
@@ -248,24 +193,9 @@ watch_queue(struct dispatcher *d)
 static void
 enqueue(struct dispatcher *d, struct job *job, int first)
 {
-	struct turn *turn = turn_of(d, job->spec.principal);
-
-	if (first)
-		TAILQ_INSERT_HEAD(&turn->jobs, job, entry);
-	else
-		TAILQ_INSERT_TAIL(&turn->jobs, job, entry);
-	if (d->queued++ == 0)
+	job_queue_push(&d->queue, job, first);
+	if (d->queue.n == 1)
 		watch_queue(d);
-}
-
-static void
-dequeue(struct dispatcher *d, struct job *job)
-{
-	struct turn *turn = turn_of(d, job->spec.principal);
-
-	TAILQ_REMOVE(&turn->jobs, job, entry);
-	turn_done(d, turn);
-	d->queued--;
 }
 
 struct job *
@@ -279,7 +209,7 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	t->observer = observer;
 	t->arg = arg;
 	job = job_new(spec, d->conf, &job_observer, t);
-	if (d->queued > 0 && d->queued >= d->conf->queue_max) {
+	if (d->queue.n > 0 && d->queue.n >= d->conf->queue_max) {
 		TAILQ_INSERT_TAIL(&d->refused, job, entry);
 		job_condemn(job, VERDICT_BUSY);
 		event_active(d->ev_refused, 0, 0);
@@ -290,43 +220,21 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	return job;
 }
 
-static struct turn *
-next_turn(struct dispatcher *d)
-{
-	struct turn *turn;
-
-	if (d->only == NULL)
-		return TAILQ_FIRST(&d->turns);
-	TAILQ_FOREACH(turn, &d->turns, entry)
-		if (turn->principal == d->only)
-			return turn;
-	return NULL;
-}
-
 /* Gives waiting jobs to workers, one a principal in turn. */
 static void
 dispatch(evutil_socket_t fd, short what, void *arg)
 {
 	struct dispatcher *d = arg;
-	struct turn *turn;
 	struct job *job;
 
-	while ((turn = next_turn(d)) != NULL) {
-		job = TAILQ_FIRST(&turn->jobs);
-		TAILQ_REMOVE(&turn->jobs, job, entry);
+	while (pool_can_take(d->pool) &&
+	    (job = job_queue_next(&d->queue, d->only)) != NULL) {
+		job_queue_take(&d->queue, job);
 		TAILQ_INSERT_TAIL(&d->running, job, entry);
-		if (pool_assign(d->pool, job) == -1) {
-			TAILQ_REMOVE(&d->running, job, entry);
-			TAILQ_INSERT_HEAD(&turn->jobs, job, entry);
-			break;
-		}
-		d->queued--;
 		d->nrunning++;
-		TAILQ_REMOVE(&d->turns, turn, entry);
-		TAILQ_INSERT_TAIL(&d->turns, turn, entry);
-		turn_done(d, turn);
+		pool_assign(d->pool, job);
 	}
-	pool_set_demand(d->pool, d->queued);
+	pool_set_demand(d->pool, d->queue.n);
 }
 
 static void
@@ -356,9 +264,9 @@ on_queue_timer(evutil_socket_t fd, short what, void *arg)
 	uint64_t now = clock_us();
 	struct job *job;
 
-	while ((job = oldest_job(d)) != NULL && job->submitted_us +
-	    job->conf->queue_timeout * 1000 <= now) {
-		dequeue(d, job);
+	while ((job = job_queue_oldest(&d->queue)) != NULL &&
+	    job->submitted_us + job->conf->queue_timeout * 1000 <= now) {
+		job_queue_remove(&d->queue, job);
 		answer_busy(job);
 	}
 	watch_queue(d);
@@ -380,7 +288,7 @@ dispatcher_cancel(struct dispatcher *d, struct job *job)
 	if (job->condemned)
 		TAILQ_REMOVE(&d->refused, job, entry);
 	else
-		dequeue(d, job);
+		job_queue_remove(&d->queue, job);
 	job_drop(job);
 }
 
@@ -394,7 +302,7 @@ dispatcher_pause(struct dispatcher *d, struct job *job, int on)
 void
 dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 {
-	const struct job *oldest = oldest_job(d);
+	const struct job *oldest = job_queue_oldest(&d->queue);
 	struct pool_counts c;
 
 	memset(st, 0, sizeof *st);
@@ -404,7 +312,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	st->workers_starting = c.starting;
 	st->prepare_us = c.prepare_us;
 	st->confine_us = c.confine_us;
-	st->queued = d->queued;
+	st->queued = d->queue.n;
 	if (oldest != NULL)
 		st->queue_age_us = clock_us() - oldest->submitted_us;
 	memcpy(st->calls, d->calls, sizeof st->calls);
@@ -415,7 +323,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 unsigned
 dispatcher_jobs(const struct dispatcher *d)
 {
-	return d->queued + d->nrunning;
+	return d->queue.n + d->nrunning;
 }
 
 static void
@@ -467,7 +375,7 @@ on_available(void *arg)
 {
 	struct dispatcher *d = arg;
 
-	if (d->queued > 0)
+	if (d->queue.n > 0)
 		event_active(d->ev_dispatch, 0, 0);
 }
 

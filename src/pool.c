@@ -191,23 +191,27 @@ pool_set_demand(struct pool *p, unsigned queued)
 }
 
 int
-pool_assign(struct pool *p, struct job *job)
+pool_can_take(const struct pool *p)
 {
 	unsigned count[WORKER_STATES];
-	struct worker_proc *w;
 
 	if (p->keeper == NULL)
-		return -1;
+		return 0;
 	count_states(p, count);
-	if (count[WORKER_PARKED] == 0 ||
-	    count[WORKER_BUSY] + count[WORKER_ENDING] >= p->conf->pool_max)
-		return -1;
+	return count[WORKER_PARKED] > 0 &&
+	    count[WORKER_BUSY] + count[WORKER_ENDING] < p->conf->pool_max;
+}
+
+void
+pool_assign(struct pool *p, struct job *job)
+{
+	struct worker_proc *w;
+
 	TAILQ_FOREACH(w, &p->workers, entry)
 		if (w->state == WORKER_PARKED)
 			break;
 	worker_proc_assign(w, job);
 	refill_soon(p);
-	return 0;
 }
 
 void

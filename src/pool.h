@@ -41,9 +41,10 @@ void		 pool_set_source(struct pool *, struct keeper_proc *,
 		    uint64_t generation);
 /* How many jobs wait, for the decision how many workers to make. */
 void		 pool_set_demand(struct pool *, unsigned queued);
-/* Takes the job over and returns 0, or -1 if none is idle or as many run
- * as may. */
-int		 pool_assign(struct pool *, struct job *);
+/* Whether a worker is idle and one more job may run. */
+int		 pool_can_take(const struct pool *);
+/* Takes the job over; only after pool_can_take(). */
+void		 pool_assign(struct pool *, struct job *);
 /* Ends a running job without an answer. */
 void		 pool_cancel(struct pool *, struct job *);
 /* Applies job->paused to the worker that runs it, if any. */
