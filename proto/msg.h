@@ -72,7 +72,8 @@
 	F(BIN, code)							\
 	F(BIN, stdin_data)						\
 	F(U64, policy)							\
-	F(LIMITS, limits)
+	F(LIMITS, limits)						\
+	F(BOOL, live)		/* somebody reads the output meanwhile */
 #define MSG_PARKED(F)							\
 	F(U64, prepare_us)	/* fork to parked */			\
 	F(U64, confine_us)	/* of that, entering the jail */

@@ -242,6 +242,7 @@ run_start(struct http_run *h, struct http_request *r, struct tool_call *t,
 	if (form == RUN_EVENTS)
 		http_sse_start(r);
 	http_watch(r, &watcher, run);
+	t->spec.live = form == RUN_EVENTS;
 	t->spec.principal = principal_of(h, http_principal(r));
 	run->job = dispatcher_submit(h->dispatcher, &t->spec, &observer,
 	    run);

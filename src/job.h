@@ -26,6 +26,7 @@ struct job_spec {
 	size_t		 stdin_len;
 	enum policy	 policy;
 	struct limits	 limits;	/* already clamped */
+	int		 live;		/* its output is read as it comes */
 	const void	*principal;	/* whose turn it is; compared only */
 };
 

@@ -219,6 +219,7 @@ call_run(struct call *c, struct tool_call *t)
 	struct session *s = c->session;
 
 	c->note = t->note;
+	t->spec.live = c->progress != NULL || c->live != NULL;
 	/* Whose turn it is goes by connection, or by session. */
 	t->spec.principal = session_root(s);
 	c->job = dispatcher_submit(s->mcp->dispatcher, &t->spec, &observer,

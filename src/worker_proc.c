@@ -281,7 +281,8 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 		.code = { job->spec.code, job->spec.code_len },
 		.stdin_data = { job->spec.stdin_data, job->spec.stdin_len },
 		.policy = job->spec.policy,
-		.limits = job->spec.limits
+		.limits = job->spec.limits,
+		.live = job->spec.live
 	};
 	struct writer wr;
 

@@ -93,6 +93,23 @@ pystdio_make(void)
 	return 0;
 }
 
+void
+pystdio_live(void)
+{
+	PyObject *reconfigure, *none = PyTuple_New(0), *how, *res = NULL;
+
+	reconfigure = PyObject_GetAttrString(interp_sys("stdout"),
+	    "reconfigure");
+	how = Py_BuildValue("{s:O}", "line_buffering", Py_True);
+	if (reconfigure != NULL && none != NULL && how != NULL)
+		res = PyObject_Call(reconfigure, none, how);
+	Py_XDECREF(res);
+	Py_XDECREF(how);
+	Py_XDECREF(none);
+	Py_XDECREF(reconfigure);
+	PyErr_Clear();
+}
+
 int
 pystdio_stderr_is_ours(void)
 {

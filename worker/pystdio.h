@@ -14,6 +14,9 @@
 int	pystdio_init(void);
 /* In a worker: makes and installs the three; -1 with an exception set. */
 int	pystdio_make(void);
+/* Has standard output flushed at the end of each line, as on a terminal, for
+ * somebody who reads it while the program runs.  Failure only delays it. */
+void	pystdio_live(void);
 /* Whether sys.stderr is still the object that pystdio_make() made. */
 int	pystdio_stderr_is_ours(void);
 /* flush_io() of CPython: after the code, errors are dropped. */

@@ -349,6 +349,8 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 		_exit(0);
 	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
 		leave("limits of the job");
+	if (job.live)
+		pystdio_live();
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch, &py);

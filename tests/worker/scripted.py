@@ -214,7 +214,7 @@ class Worker:
         return first[1]
 
     def run(self, code, stdin=b"", policy=0, limits=None, timeout=WAIT,
-            kill_after=None):
+            kill_after=None, live=False):
         """Gives the job and gathers everything until the end of it.
 
         kill_after: kill as a deadline does, that many seconds after the
@@ -228,7 +228,7 @@ class Worker:
         r.times["JOB"] = start
         self._send(frame("JOB", {
             "code": code, "stdin_data": stdin, "policy": policy,
-            "limits": limits or self.limits}))
+            "limits": limits or self.limits, "live": live}))
         self._gather(r, start, timeout, kill_after)
         r.status = self.end()
         return r
