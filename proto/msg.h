@@ -74,6 +74,10 @@
 	F(U64, policy)							\
 	F(LIMITS, limits)						\
 	F(BOOL, live)		/* somebody reads the output meanwhile */
+	F(LIMITS, limits)
+#define MSG_INPUT_FILE(F)						\
+	F(BIN, path)		/* relative to the scratch directory */	\
+	F(BIN, data)
 #define MSG_PARKED(F)							\
 	F(U64, prepare_us)	/* fork to parked */			\
 	F(U64, confine_us)	/* of that, entering the jail */

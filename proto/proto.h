@@ -10,7 +10,7 @@
  * SOCK_SEQPACKET, one frame a packet, with descriptors as SCM_RIGHTS; the
  * job link of a worker is SOCK_STREAM.
  */
-#define PROTO_VERSION		1
+#define PROTO_VERSION		2
 #define FRAME_HEADER_BYTES	8
 /* Largest frame on a control link, header included. */
 #define CONTROL_FRAME_MAX	(64 * 1024)
@@ -50,6 +50,7 @@ enum frame_dir {
 	X(KEEPER_GONE,    26, KEEPER_TO_SERVER, 1 * KIB)		\
 	/* job link */							\
 	X(JOB,            40, SERVER_TO_WORKER, 64 * MIB)		\
+	X(INPUT_FILE,     41, SERVER_TO_WORKER, 64 * MIB)		\
 	X(PARKED,         50, WORKER_TO_SERVER, 1 * KIB)		\
 	X(STARTED,        51, WORKER_TO_SERVER, 1 * KIB)		\
 	X(VALUE,          52, WORKER_TO_SERVER, 1 * MIB)		\
@@ -68,6 +69,9 @@ enum frame_type {
 #define WORKER_FD_JOB		3	/* stream socket to adderd */
 #define ZYGOTE_FD_CONTROL	3	/* packet socket to the keeper */
 #define KEEPER_FD_CONTROL	3	/* packet socket to adderd */
+
+/* What JOB calls code is this file of the scratch directory. */
+#define PROGRAM_NAME		"main.py"
 
 /* Exit status of a worker that could not be confined: it ran no job. */
 #define WORKER_EXIT_SANDBOX	125

@@ -81,6 +81,10 @@ X(limits_pids, UINT, "limits.pids", "64", 0, 65536, RELOAD,		\
   "Processes and threads of a job.")					\
 X(limits_fds, UINT, "limits.fds", "256", 16, 65536, RELOAD,		\
   "Descriptors that a job may have open.")				\
+X(limits_inputs, UINT, "limits.inputs", "256", 0, 65536, RELOAD,	\
+  "Files that a call may send for its program; 0 for none.")		\
+X(limits_input_bytes, SIZE, "limits.input_bytes", "16m", 0, 50331648, RELOAD, \
+  "Bytes of all files that a call may send.")				\
 X(result_files, UINT, "result.files", "32", 0, 4096, RELOAD,		\
   "Files and images of a job that come back with its answer.")		\
 X(result_bytes, SIZE, "result.bytes", "32m", 0, 1073741824, RELOAD,	\

@@ -17,13 +17,22 @@ enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
 struct job;
 
-/* What to run.  dispatcher_submit() copies nothing and takes over code and
- * stdin_data (malloc'd); the rest is copied. */
+/* A file that a program finds in its scratch directory. */
+struct job_input {
+	char		*path;		/* fit for beneath_open() */
+	char		*data;
+	size_t		 len;
+};
+
+/* What to run.  dispatcher_submit() copies nothing and takes over code,
+ * stdin_data and inputs (malloc'd); the rest is copied. */
 struct job_spec {
 	char		*code;
 	size_t		 code_len;
 	char		*stdin_data;	/* NULL for none */
 	size_t		 stdin_len;
+	struct job_input *inputs;	/* NULL for none */
+	size_t		 ninputs;
 	enum policy	 policy;
 	struct limits	 limits;	/* already clamped */
 	int		 live;		/* its output is read as it comes */

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "conf.h"
+#include "job_input.h"
 #include "job_record.h"
 #include "log.h"
 #include "mem.h"
@@ -96,6 +97,7 @@ job_free(struct job **jobp)
 		capture_free(&job->capture[i]);
 	job_result_free(&job->result);
 	conf_unref(&job->conf);
+	job_inputs_free(job->spec.inputs, job->spec.ninputs);
 	free(job->spec.code);
 	free(job->spec.stdin_data);
 	free(job);

@@ -39,15 +39,43 @@ tool_find(const struct conf *conf, const char *name)
 static const char *const type_names[] = {
 	[TOOL_STRING] = "string",
 	[TOOL_NUMBER] = "number",
-	[TOOL_STRINGS] = "array"
+	[TOOL_STRINGS] = "array",
+	[TOOL_FILES] = "array"
 };
+
+/* What an argument must be, for the sentence that says so. */
+static const char *const type_words[] = {
+	[TOOL_STRING] = "a string",
+	[TOOL_NUMBER] = "a number",
+	[TOOL_STRINGS] = "an array of strings",
+	[TOOL_FILES] = "an array of objects with path and text or base64"
+};
+
+/* What the items of an array are; NULL for other types. */
+static json_t *
+items_schema(enum tool_type type)
+{
+	if (type == TOOL_STRINGS)
+		return json_pack("{s:s}", "type", "string");
+	if (type != TOOL_FILES)
+		return NULL;
+	return json_pack("{s:s, s:{s:{s:s, s:s}, s:{s:s, s:s}, "
+	    "s:{s:s, s:s}}, s:[s], s:b}",
+	    "type", "object", "properties",
+	    "path", "type", "string", "description", "Relative path.",
+	    "text", "type", "string", "description", "The content, if it is "
+	    "text.",
+	    "base64", "type", "string", "description", "The content in "
+	    "base64, if it is not.",
+	    "required", "path", "additionalProperties", 0);
+}
 
 /* A flat object of plain types: what every client's model accepts. */
 static json_t *
 schema(const struct tool *t)
 {
 	json_t *properties = json_object(), *required = json_array();
-	json_t *s;
+	json_t *s, *items;
 	size_t i;
 
 	for (i = 0; i < t->nparams; i++) {
@@ -56,10 +84,9 @@ schema(const struct tool *t)
 		json_object_set_new(properties, p->name, json_pack(
 		    "{s:s, s:s}", "type", type_names[p->type], "description",
 		    p->help));
-		if (p->type == TOOL_STRINGS)
+		if ((items = items_schema(p->type)) != NULL)
 			json_object_set_new(json_object_get(properties,
-			    p->name), "items", json_pack("{s:s}", "type",
-			    "string"));
+			    p->name), "items", items);
 		if (p->required)
 			json_array_append_new(required, json_string(p->name));
 	}
@@ -117,30 +144,31 @@ number_of(const char *s)
 }
 
 static int
-all_strings(const json_t *value)
+all_are(const json_t *value, json_type type)
 {
 	const json_t *item;
 	size_t i;
 
 	json_array_foreach(value, i, item)
-		if (!json_is_string(item))
+		if (json_typeof(item) != type)
 			return 0;
 	return 1;
 }
 
-/* A list of strings, which models also send as the text of one; NULL if it
- * is neither. */
+/* A list of such items, which models also send as the text of one; NULL if
+ * it is neither. */
 static json_t *
-strings_of(json_t *value)
+list_of(json_t *value, json_type type)
 {
 	json_t *list;
 
-	if (json_is_array(value) && all_strings(value))
+	if (json_is_array(value) && all_are(value, type))
 		return json_incref(value);
 	if (!json_is_string(value))
 		return NULL;
-	list = json_loads(json_string_value(value), 0, NULL);
-	if (json_is_array(list) && all_strings(list))
+	list = json_loadb(json_string_value(value), json_string_length(value),
+	    JSON_ALLOW_NUL, NULL);
+	if (json_is_array(list) && all_are(list, type))
 		return list;
 	json_decref(list);
 	return NULL;
@@ -172,13 +200,13 @@ coerce(const struct tool_param *p, json_t *value, char **why)
 		if (text != NULL && (number = number_of(text)) != NULL)
 			return number;
 	}
-	if (p->type == TOOL_STRINGS && (number = strings_of(value)) != NULL)
+	if (p->type >= TOOL_STRINGS && (number = list_of(value, p->type ==
+	    TOOL_FILES ? JSON_OBJECT : JSON_STRING)) != NULL)
 		return number;
 	xasprintf(why, "The argument %s must be %s, not %s%s%.40s%s.",
-	    p->name, p->type == TOOL_STRING ? "a string" :
-	    p->type == TOOL_NUMBER ? "a number" : "an array of strings",
-	    json_type_name(value), text != NULL ? ": \"" : "",
-	    text != NULL ? text : "", text != NULL ? "\"" : "");
+	    p->name, type_words[p->type], json_type_name(value),
+	    text != NULL ? ": \"" : "", text != NULL ? text : "",
+	    text != NULL ? "\"" : "");
 	return NULL;
 }
 

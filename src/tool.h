@@ -13,7 +13,7 @@ struct run_store;
 
 /* One argument of a tool.  The schema that clients see and the check of
  * what they send are both made from it, so they cannot disagree. */
-enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_STRINGS };
+enum tool_type { TOOL_STRING, TOOL_NUMBER, TOOL_STRINGS, TOOL_FILES };
 
 struct tool_param {
 	const char	*name;
@@ -69,6 +69,10 @@ json_t	*tool_list(const struct conf *);
  * wrong.
  */
 json_t	*tool_check(const struct tool *, const json_t *args, char **why);
+/* The files of a call, as the argument files has them (NULL for none): *list
+ * and *n are the caller's.  NULL, or what is wrong, the caller's to free. */
+char	*tool_files(const struct conf *, const json_t *files,
+	    struct job_input **list, size_t *n);
 /* run_python with code and timeout (NULL if not given): a job, or an answer. */
 enum tool_outcome	tool_run_code(struct tool_call *, const json_t *code,
 	    const json_t *timeout, const json_t *input);

@@ -23,6 +23,9 @@ static const struct tool_param params[] = {
 	    "stopped." },
 	{ "stdin", TOOL_STRING, 0,
 	    "Text that input() and sys.stdin read; empty if absent." },
+	{ "files", TOOL_FILES, 0,
+	    "Files that the program finds in its directory, each with a "
+	    "path and either text or base64." },
 	{ "policy", TOOL_STRING, 0,
 	    "isolated (all of Python) or restricted (a calculator: a few "
 	    "builtins, numeric libraries, no files)." }
@@ -154,6 +157,9 @@ tool_run_code(struct tool_call *c, const json_t *code, const json_t *timeout,
 		    c->args, "policy")));
 	if (why == NULL)
 		why = check_timeout(c, timeout, &timeout_ms);
+	if (why == NULL)
+		why = tool_files(c->conf, json_object_get(c->args, "files"),
+		    &c->spec.inputs, &c->spec.ninputs);
 	if (why != NULL)
 		return refuse(c, why);
 	c->spec.code = xmemdupz(json_string_value(code), len);

@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "conf.h"
 #include "fdutil.h"
+#include "job_input.h"
 #include "job_record.h"
 #include "job_verdict.h"
 #include "keeper_proc.h"
@@ -294,6 +295,7 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 	job->started_us = clock_us();
 	w->cpu_base_us = clock_process_cpu_us(w->pid);
 	w->paused = job->paused;
+	job_inputs_send(&job->spec, w->channel);
 	msg_encode_JOB(&wr, &m);
 	channel_send(w->channel, &wr);
 	watch_output(w);

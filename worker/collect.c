@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "seen.h"
 #include "workerio.h"
 
 #define FILES_WHOLE	32	/* that are sent with their bytes */
@@ -33,6 +34,7 @@ static struct {
 	struct stat	 st;		/* of the program as it was written */
 	struct found	*found;
 	size_t		 nfound, entries;
+	int		 top;		/* the scratch directory, open */
 } c;
 
 void
@@ -92,7 +94,8 @@ scan_entry(int dirfd, const char *prefix, const char *name, int depth)
 	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    st.st_dev != c.st.st_dev)
 		return;
-	if (S_ISREG(st.st_mode) && !is_untouched_program(&st))
+	if (S_ISREG(st.st_mode) && !is_untouched_program(&st) &&
+	    !seen_unchanged(path, &st, c.top))
 		add(path, &st);
 	if (!S_ISDIR(st.st_mode) || is_private_dir(name) || depth == DEPTH_MAX)
 		return;
@@ -259,19 +262,20 @@ send_found(int dirfd)
 void
 collect_send(void)
 {
-	int dirfd, top;
+	int dirfd;
 
 	if (!workerio_is_owner())
 		return;
-	top = open(c.scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (top == -1)
+	c.top = open(c.scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (c.top == -1)
 		return;
-	dirfd = dup(top);
+	dirfd = dup(c.top);
 	if (dirfd != -1)
 		scan(dirfd, "", 0);
 	if (c.nfound > 0)
-		send_found(top);
-	close(top);
+		send_found(c.top);
+	close(c.top);
 	free(c.found);
 	c.found = NULL;
 	c.nfound = 0;

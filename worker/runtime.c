@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "collect.h"
 #include "fdutil.h"
+#include "inputs.h"
 #include "interp.h"
 #include "late_flush.h"
 #include "log.h"
@@ -35,7 +36,6 @@
 #include "workerio.h"
 #include "zygote_jail.h"
 
-#define PROGRAM_NAME	"main.py"
 /* Room for a program in a file system that workers share, in bytes. */
 #define PROGRAM_RESERVE	(64 * 1024)
 /* Exit status of a worker that could not be prepared or got no sane job. */
@@ -259,6 +259,7 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	struct rusage ru;
 	uint64_t cpu_start = cpu_us(&ru);
 	char *text = xmemdupz(msg->code.data, msg->code.len), *why;
+	const char *trouble = inputs_trouble();
 
 	source_strip_fence(text, msg->code.len);
 	job->source.data = text;
@@ -266,6 +267,8 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	if (msg->policy != POLICY_ISOLATED && restrict_program(job, &why) ==
 	    -1)
 		job->status = refuse("PolicyError", why);
+	else if (trouble != NULL)
+		job->status = refuse("OSError", trouble);
 	else if (write_program(job->source) == -1)
 		job->status = refuse("OSError", "the code cannot be written "
 		    "to the scratch directory; is limits.scratch smaller "
@@ -343,9 +346,10 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	parked.confine_us = clock_us() - parked.confine_us;
 	workerio_init();
 	prepare(s);
+	inputs_init(s->scratch);
 	parked.prepare_us = clock_us() - fork_us;
 	if (workerio_PARKED(&parked) == -1 ||
-	    workerio_read_job(&job, &buf) == -1)
+	    workerio_read_job(&job, &buf, inputs_place) == -1)
 		_exit(0);
 	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
 		leave("limits of the job");

@@ -97,33 +97,59 @@ link_is_ours(void)
 	    st.st_dev == owner.dev && st.st_ino == owner.ino;
 }
 
-int
-workerio_read_job(struct msg_JOB *job, char **buf)
+/* One whole frame; *buf, the caller's, holds its payload. */
+static int
+read_frame(struct frame *f, char **buf)
 {
-	char head[FRAME_HEADER_BYTES], err[MSG_WHY_BYTES];
+	char head[FRAME_HEADER_BYTES];
 	const char *why = NULL;
-	struct frame f;
 	size_t need;
 
 	if (fd_read_all(WORKER_FD_JOB, head, sizeof head) == -1)
 		return -1;	/* the pool was closed: nothing to say */
-	if (frame_split(head, sizeof head, SERVER_TO_WORKER, &f, &need,
+	if (frame_split(head, sizeof head, SERVER_TO_WORKER, f, &need,
 	    &why) == -1) {
 		log_warnx("job link: %s", why);
 		return -1;
 	}
 	*buf = xmalloc(need);
-	f.type = FRAME_JOB;	/* the only type in this direction */
-	f.payload = *buf;
-	f.len = need - sizeof head;
-	if (fd_read_all(WORKER_FD_JOB, *buf, f.len) == -1)
-		log_warn("job link: reading the job");
-	else if (msg_decode_JOB(&f, job, err) == -1)
-		log_warnx("job link: JOB: %s", err);
-	else
+	/* Two types travel in this direction, both checked above. */
+	f->type = (unsigned char)head[4] << 8 | (unsigned char)head[5];
+	f->payload = *buf;
+	f->len = need - sizeof head;
+	if (fd_read_all(WORKER_FD_JOB, *buf, f->len) == 0)
 		return 0;
+	log_warn("job link: reading a frame");
 	free(*buf);
 	*buf = NULL;
+	return -1;
+}
+
+int
+workerio_read_job(struct msg_JOB *job, char **buf,
+    void (*input)(const struct msg_INPUT_FILE *))
+{
+	char err[MSG_WHY_BYTES];
+	struct msg_INPUT_FILE in;
+	struct frame f;
+	int rv = 0;
+
+	while (rv == 0) {
+		if (read_frame(&f, buf) == -1)
+			return -1;
+		if (f.type == FRAME_JOB && msg_decode_JOB(&f, job, err) == 0)
+			return 0;
+		if (f.type == FRAME_INPUT_FILE)
+			rv = msg_decode_INPUT_FILE(&f, &in, err);
+		else
+			rv = -1;
+		if (rv == 0)
+			input(&in);
+		else
+			log_warnx("job link: %s: %s", frame_name(f.type), err);
+		free(*buf);
+		*buf = NULL;
+	}
 	return -1;
 }
 

@@ -19,10 +19,12 @@ void	workerio_init(void);
 /* This process, not a fork of it, may answer for the job. */
 int	workerio_is_owner(void);
 /*
- * Reads the one JOB.  On 0 *job points into *buf, which the caller frees.
- * -1: the server is gone, or it sent something that is no JOB (logged).
+ * Reads the next JOB, and hands up each INPUT_FILE before it.  On 0 *job
+ * points into *buf, which the caller frees.  -1: the server is gone, or it
+ * sent something that is neither (logged).
  */
-int	workerio_read_job(struct msg_JOB *job, char **buf);
+int	workerio_read_job(struct msg_JOB *job, char **buf,
+	    void (*input)(const struct msg_INPUT_FILE *));
 /* Sends an encoded frame and frees the writer.  -1 if the link is gone. */
 int	workerio_send(struct writer *);
 

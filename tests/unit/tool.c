@@ -9,6 +9,7 @@
 #include "conf.h"
 #include "dispatcher.h"
 #include "fake_dispatcher.h"
+#include "job_input.h"
 #include "json.h"
 #include "mem.h"
 #include "run_store.h"
@@ -72,6 +73,7 @@ drop(struct outcome *o)
 {
 	free(o->spec.code);
 	free(o->spec.stdin_data);
+	job_inputs_free(o->spec.inputs, o->spec.ninputs);
 }
 
 static void
@@ -120,7 +122,7 @@ test_run_arguments(void **state)
 	{ "{\"code\":\"1\",\"stdin\":7}", 0, "stdin must be a string" },
 	{ "{\"code\":\"1\",\"session_id\":\"x\"}", 0,
 	    "no argument \"session_id\"; it takes: code, timeout, stdin, "
-	    "policy." },
+	    "files, policy." },
 	{ "{\"code\":\"1\",\"policy\":\"restricted\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"isolated\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"none\"}", 0,

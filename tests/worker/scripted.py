@@ -14,8 +14,8 @@ import threading
 import time
 
 FRAMES = {"WORKER_FORK": 12, "ZYGOTE_READY": 21, "WORKER_FORKED": 23,
-          "WORKER_REFUSED": 24, "JOB": 40, "PARKED": 50, "STARTED": 51,
-          "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54, "FILE": 55, "DONE": 56}
+          "WORKER_REFUSED": 24, "JOB": 40, "INPUT_FILE": 41, "PARKED": 50,
+          "STARTED": 51, "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54, "FILE": 55, "DONE": 56}
 NAMES = {number: name for name, number in FRAMES.items()}
 MODULES = ("numpy,scipy.optimize,scipy.integrate,scipy.stats,scipy.linalg,"
            "scipy.signal,scipy.interpolate,scipy.special,scipy.sparse,"
