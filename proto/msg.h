@@ -74,7 +74,6 @@
 	F(U64, policy)							\
 	F(LIMITS, limits)						\
 	F(BOOL, live)		/* somebody reads the output meanwhile */
-	F(LIMITS, limits)
 #define MSG_INPUT_FILE(F)						\
 	F(BIN, path)		/* relative to the scratch directory */	\
 	F(BIN, data)
