@@ -70,14 +70,18 @@ static int
 refuse_stranger(struct http *h, struct http_request *r)
 {
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(r->ev);
-	const char *host = http_header(r, "Host");
+	/* A URI may name its host itself, and then stands above the header
+	 * (RFC 9112, section 3.2.2): neither may be a stranger's. */
+	const char *hosts[] = { http_header(r, "Host"),
+	    evhttp_uri_get_host(uri) };
 	const char *origin = http_header(r, "Origin");
+	size_t i;
 
-	if (host == NULL)
-		host = evhttp_uri_get_host(uri);
-	if (host != NULL && !http_access_host(h->access, host)) {
+	for (i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+		if (hosts[i] == NULL || http_access_host(h->access, hosts[i]))
+			continue;
 		http_fail(r, 403, "The host \"%.100s\" is not one that this "
-		    "server answers to (http.hosts).", host);
+		    "server answers to (http.hosts).", hosts[i]);
 		return 1;
 	}
 	if (origin != NULL && !http_access_origin(h->access, origin)) {
@@ -146,8 +150,11 @@ on_request(struct evhttp_request *req, void *arg)
 	const char *why = http_shape(req);
 
 	http_conn_busy(c);
-	if (why != NULL) {
+	/* Where a body in chunks ends is a question on which parsers differ;
+	 * so nothing is read behind one. */
+	if (why != NULL || http_header(r, "Transfer-Encoding") != NULL)
 		http_set_header(r, "Connection", "close");
+	if (why != NULL) {
 		http_fail(r, 400, "%s", why);
 		return;
 	}
@@ -234,8 +241,9 @@ configure(struct http *h, const struct conf *conf)
 	h->timeout.tv_sec = conf->http_timeout / 1000;
 	h->timeout.tv_usec = conf->http_timeout % 1000 * 1000;
 	h->connections_max = conf->clients_max;
+	h->body_max = conf->message_max;
 	/* Beyond it evhttp answers 413. */
-	evhttp_set_max_body_size(h->ev, conf->message_max);
+	evhttp_set_max_body_size(h->ev, h->body_max);
 }
 
 struct http *

@@ -147,6 +147,12 @@ http_access_origin(const struct http_access *a, const char *origin)
 	    (host != NULL && host_ok(a->origins, host + 3));
 }
 
+int
+http_access_asks(const struct http_access *a)
+{
+	return a->tokens != NULL;
+}
+
 const char *
 http_access_bearer(const struct http_access *a, const char *authorization)
 {

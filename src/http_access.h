@@ -14,6 +14,8 @@ void		 http_access_free(struct http_access **);
 void		 http_access_reload(struct http_access *,
 		    const struct conf *);
 
+/* Whether requests must have a token. */
+int	http_access_asks(const struct http_access *);
 /* A Host header or the authority of a URI: host, host:port, [v6]:port. */
 int	http_access_host(const struct http_access *, const char *host);
 /* An Origin header, such as https://localhost:3000. */

@@ -84,6 +84,7 @@ on_close(struct evhttp_connection *ev, void *arg)
 	struct http *h = c->http;
 	struct http_request *r = c->request;
 
+	http_early_end(c);
 	set_list(c, 0);
 	TAILQ_REMOVE(&h->idle, c, entry);
 	h->nidle--;
@@ -152,6 +153,7 @@ begin(struct http_conn *c)
 	name_peer(c);
 	remember(c);
 	evhttp_connection_set_closecb(c->ev, on_close, c);
+	http_early_begin(c);
 	event_add(c->ev_timer, &c->http->timeout);
 	if (c->http->ev != NULL) {
 		make_room(c->http);
@@ -228,6 +230,7 @@ void
 http_conn_idle(struct http_conn *c)
 {
 	bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
+	c->early_tried = 0;
 	set_list(c, 0);
 	event_add(c->ev_timer, &c->http->timeout);
 	http_accept(c->http);

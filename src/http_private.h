@@ -10,6 +10,7 @@
 /* What the http*.c files share. */
 
 struct bufferevent;
+struct evbuffer_cb_entry;
 struct event;
 struct evhttp_connection;
 struct evhttp_request;
@@ -23,6 +24,7 @@ struct http {
 	struct http_access	*access;
 	struct timeval		 timeout;
 	unsigned		 connections_max;
+	uint64_t		 body_max;
 	struct {
 		const struct http_route	*route;
 		void			*arg;
@@ -52,6 +54,9 @@ struct http_conn {
 	int			 is_busy;
 	struct event		*ev_timer;	/* begins, then times out */
 	struct http_request	*request;	/* NULL once it is answered */
+	struct evbuffer_cb_entry *early;	/* until it shows a token */
+	size_t			 early_line;	/* where a line of input begins */
+	int			 early_tried;	/* in this request */
 	char			 name[112];
 };
 
@@ -83,6 +88,13 @@ void	 http_conn_close(struct http_conn *);
 void	 http_conns_begin(struct http *);
 /* Accepts more clients or not, as there is room. */
 void	 http_accept(struct http *);
+
+/* --- http_early.c */
+
+/* Bounds what a connection may send until it has shown a token. */
+void	 http_early_begin(struct http_conn *);
+/* It has, or it is closed. */
+void	 http_early_end(struct http_conn *);
 
 /* --- http_request.c */
 

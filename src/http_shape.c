@@ -39,6 +39,16 @@ has_controls(const struct evkeyvalq *headers)
 	return 0;
 }
 
+/* Such as GET /run\rX HTTP/1.1: where a line ends is then a question. */
+static int
+uri_has_controls(const char *uri)
+{
+	for (; *uri != '\0'; uri++)
+		if ((unsigned char)*uri <= ' ' || *uri == 0x7f)
+			return 1;
+	return 0;
+}
+
 static const char *
 check_length(const struct evkeyvalq *headers, int has_body)
 {
@@ -73,6 +83,8 @@ http_shape(struct evhttp_request *req)
 	enum evhttp_cmd_type method = evhttp_request_get_command(req);
 	size_t i;
 
+	if (uri_has_controls(evhttp_request_get_uri(req)))
+		return "The path has a blank or a control character.";
 	if (has_controls(headers))
 		return "A header has a blank in its name or a line break in "
 		    "its value.";
