@@ -26,11 +26,19 @@ import harness  # noqa: E402
 
 CODE = "print(sum(range(100)))"
 PRINTED = "4950"
+TURNS = 5			# of two ways that are compared
 GREETING = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {},
     "clientInfo": {"name": "bench", "version": "1"}}})
 CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
     "params": {"name": "run_python", "arguments": {"code": CODE}}})
+
+META = "io.modelcontextprotocol/"
+# The same in the version that has no sessions, for either carrier.
+MODERN_CALL = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "params": {"name": "run_python", "arguments": {"code": CODE}, "_meta": {
+    META + "protocolVersion": "2026-07-28",
+    META + "clientCapabilities": {}}}})
 
 
 def program(name):
@@ -43,9 +51,11 @@ def interpreter(env):
     return os.environ.get("ADDER_PYTHON", "/usr/bin/python3")
 
 
-def load(path, request, calls, clients=1, greeting=None):
-    argv = [program("bench/load"), "-u", str(path), "-r", request, "-e",
-        PRINTED, "-c", str(clients), "-n", str(calls)]
+def load(to, request, calls, clients=1, greeting=None):
+    """to: the path of a Unix socket, or the port of HTTP."""
+    argv = [program("bench/load"), "-p" if isinstance(to, int) else "-u",
+        str(to), "-r", request, "-e", PRINTED, "-c", str(clients), "-n",
+        str(calls)]
     if greeting:
         argv += ["-g", greeting]
     result = subprocess.run(argv, capture_output=True, text=True)
@@ -144,6 +154,21 @@ def measure_endurance(daemon, calls):
         for n in after}}
 
 
+def measure_http(daemon, calls):
+    """The same calls over a Unix socket and over HTTP, by turns: what a
+    machine does meanwhile hits both."""
+    port = int(daemon.wait_log(r"listening on http [0-9.]+:([0-9]+)")[1])
+    runs = {"unix": [], "http": []}
+    load(port, MODERN_CALL, 50)
+    for _ in range(TURNS):
+        runs["unix"].append(load(daemon.socket_path, MODERN_CALL,
+            calls // TURNS))
+        runs["http"].append(load(port, MODERN_CALL, calls // TURNS))
+    return {way: {key: statistics.median(run[key] for run in found)
+        for key in ("p50_us", "p90_us", "p99_us", "per_second")}
+        for way, found in runs.items()}
+
+
 def measure(quick):
     """Everything, in one run on one machine."""
     conf = harness.effective_conf()
@@ -153,11 +178,12 @@ def measure(quick):
     found["fresh_ms"] = measure_fresh(python, modules, 3 if quick else 9)
     found["floor"] = measure_floor(python, modules, n)
     found["fork"] = measure_fork(conf["python.env"], modules, n)
-    with harness.Daemon({}) as daemon:
+    with harness.Daemon({"listen.http": "127.0.0.1:0"}) as daemon:
         daemon.connect().run(CODE)
         load(daemon.socket_path, CALL, 200, 1, GREETING)
         found["one"] = load(daemon.socket_path, CALL, n, 1, GREETING)
         found["eight"] = load(daemon.socket_path, CALL, n * 2, 8, GREETING)
+        found["http"] = measure_http(daemon, n)
         found["endurance"] = measure_endurance(daemon,
             1000 if quick else 10000)
     # A second time, after the load: the machine's mood changes.
@@ -182,6 +208,7 @@ def judge(found):
     rate = found["eight"]["per_second"] / fork
     start = statistics.median(found["initialize_ms"])
     end = max(found["exit_ms"])
+    http = found["http"]["http"]["p50_us"] / found["http"]["unix"]["p50_us"]
     endurance = found["endurance"]
     growth = max(endurance["growth_percent"][n] for n in ("adderd",
         "zygote"))
@@ -193,6 +220,8 @@ def judge(found):
             over <= 1.2),
         ("calls with 8 clients / plain fork loop", "%.2f x" % rate,
             ">= 0.9 x", rate >= 0.9),
+        ("HTTP / Unix socket, p50 of the warm call", "%.2f x" % http,
+            "<= 1.6 x", http <= 1.6),
         ("exec to initialize's answer, median", "%.1f ms" % start,
             "<= 50 ms", start <= 50),
         ("end of input to exit, worst", "%.0f ms" % end, "<= 1000 ms",
@@ -222,6 +251,8 @@ def figures(found):
         ("calls/s, 8 clients", "%.0f" % found["eight"]["per_second"]),
         ("8 clients, p50 / p90 / p99", times(found["eight"])),
     ]
+    rows.append(("the same over HTTP, 1 client, p50 / p90 / p99",
+        times(found["http"]["http"])))
     for kind in ("plain", "compacted"):
         rows.append(("bare fork + exit, %s, before and after" % kind,
             "%.0f and %.0f /s" % tuple(found[run][kind]["per_second"]

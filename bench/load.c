@@ -1,14 +1,18 @@
 /*
  * A load client that costs little itself: one thread, any number of
- * connections to a Unix socket, one request in flight on each.  It sends the
- * same line again and again, looks for a text in every answer and prints the
- * times as one JSON object.  A Python client would take longer for a call
+ * connections to a Unix socket, or to /mcp over HTTP, one request in flight
+ * on each.  It sends the same message again and again, looks for a text in
+ * every answer and prints the times as one JSON object.  A Python client would take longer for a call
  * than adderd does.
  */
 #include "config.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <err.h>
 #include <errno.h>
@@ -31,7 +35,8 @@ struct client {
 };
 
 struct load {
-	const char	*path;
+	const char	*path;		/* of a Unix socket, or NULL */
+	uint16_t	 http_port;	/* on 127.0.0.1, or 0 */
 	const char	*greeting;	/* sent once, its answer dropped */
 	const char	*request;
 	const char	*expect;
@@ -46,7 +51,22 @@ struct load {
 };
 
 static int
-connect_to(const char *path)
+connect_http(uint16_t port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+	    .sin_port = htons(port),
+	    .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd, on = 1;
+
+	if ((fd = socket(AF_INET, SOCK_STREAM, 0)) == -1 ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == -1 ||
+	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == -1)
+		err(2, "port %u", port);
+	return fd;
+}
+
+static int
+connect_unix(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd;
@@ -74,9 +94,26 @@ send_line(int fd, const char *line)
 	}
 }
 
-/* Reads once; 1 if a whole line is there. */
+/* Whether a whole answer is there: a line, or a response with its body. */
 static int
-read_some(int fd, struct client *c)
+is_whole(const struct load *ld, const struct client *c)
+{
+	const char *body, *length;
+
+	if (ld->http_port == 0)
+		return c->buf[c->len - 1] == '\n';
+	if ((body = strstr(c->buf, "\r\n\r\n")) == NULL)
+		return 0;
+	length = strcasestr(c->buf, "\r\nContent-Length:");
+	if (length == NULL || length > body)
+		errx(2, "an answer without its length: %.300s", c->buf);
+	return c->len == (size_t)(body + 4 - c->buf) +
+	    strtoul(length + 17, NULL, 10);
+}
+
+/* Reads once; 1 if a whole answer is there. */
+static int
+read_some(const struct load *ld, int fd, struct client *c)
 {
 	ssize_t n;
 
@@ -89,7 +126,7 @@ read_some(int fd, struct client *c)
 		err(2, "read");
 	c->len += (size_t)n;
 	c->buf[c->len] = '\0';
-	return c->buf[c->len - 1] == '\n';
+	return is_whole(ld, c);
 }
 
 static void
@@ -109,12 +146,13 @@ open_clients(struct load *ld)
 	unsigned i;
 
 	for (i = 0; i < ld->nclients; i++) {
-		ld->fds[i].fd = connect_to(ld->path);
+		ld->fds[i].fd = ld->http_port != 0 ?
+		    connect_http(ld->http_port) : connect_unix(ld->path);
 		ld->fds[i].events = POLLIN;
 		if (ld->greeting == NULL)
 			continue;
 		send_line(ld->fds[i].fd, ld->greeting);
-		while (!read_some(ld->fds[i].fd, &ld->clients[i]))
+		while (!read_some(ld, ld->fds[i].fd, &ld->clients[i]))
 			;
 	}
 }
@@ -143,7 +181,7 @@ run_calls(struct load *ld)
 			errx(2, "no answer within a minute");
 		for (i = 0; i < ld->nclients; i++)
 			if (ld->fds[i].revents != 0 &&
-			    read_some(ld->fds[i].fd, &ld->clients[i]))
+			    read_some(ld, ld->fds[i].fd, &ld->clients[i]))
 				finish_call(ld, i);
 	}
 }
@@ -175,8 +213,8 @@ report(struct load *ld, uint64_t took_us)
 static void
 usage(void)
 {
-	fprintf(stderr, "usage: load -u socket -r request -e expected "
-	    "[-g greeting] [-c clients] [-n calls]\n");
+	fprintf(stderr, "usage: load -u socket | -p port -r request "
+	    "-e expected [-g greeting] [-c clients] [-n calls]\n");
 	exit(2);
 }
 
@@ -190,24 +228,43 @@ line_of(const char *text)
 	return line;
 }
 
+/* A tools/call of run_python in the version without sessions. */
+static const char *
+post_of(const char *text)
+{
+	char *post;
+
+	xasprintf(&post, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+	    "Content-Type: application/json\r\n"
+	    "Accept: application/json, text/event-stream\r\n"
+	    "MCP-Protocol-Version: 2026-07-28\r\n"
+	    "Mcp-Method: tools/call\r\nMcp-Name: run_python\r\n"
+	    "Content-Length: %zu\r\n\r\n%s", strlen(text), text);
+	return post;
+}
+
 static void
 parse(struct load *ld, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt(argc, argv, "u:r:e:g:c:n:")) != -1)
+	while ((ch = getopt(argc, argv, "u:p:r:e:g:c:n:")) != -1)
 		switch (ch) {
 		case 'u': ld->path = optarg; break;
-		case 'r': ld->request = line_of(optarg); break;
+		case 'p': ld->http_port = (uint16_t)atoi(optarg); break;
+		case 'r': ld->request = optarg; break;
 		case 'e': ld->expect = optarg; break;
 		case 'g': ld->greeting = line_of(optarg); break;
 		case 'c': ld->nclients = (unsigned)atoi(optarg); break;
 		case 'n': ld->calls = (unsigned long)atol(optarg); break;
 		default: usage();
 		}
-	if (ld->path == NULL || ld->request == NULL || ld->expect == NULL ||
-	    ld->nclients == 0 || ld->calls == 0)
+	if ((ld->path == NULL) == (ld->http_port == 0) ||
+	    ld->request == NULL || ld->expect == NULL || ld->nclients == 0 ||
+	    ld->calls == 0)
 		usage();
+	ld->request = ld->http_port != 0 ? post_of(ld->request) :
+	    line_of(ld->request);
 }
 
 int
