@@ -2,8 +2,8 @@
  * A load client that costs little itself: one thread, any number of
  * connections to a Unix socket, or to /mcp over HTTP, one request in flight
  * on each.  It sends the same message again and again, looks for a text in
- * every answer and prints the times as one JSON object.  A Python client would take longer for a call
- * than adderd does.
+ * every answer and prints the times as one JSON object.  A Python client
+ * would take longer for a call than adderd does.
  */
 #include "config.h"
 

@@ -55,7 +55,7 @@ struct http_conn {
 	struct event		*ev_timer;	/* begins, then times out */
 	struct http_request	*request;	/* NULL once it is answered */
 	struct evbuffer_cb_entry *early;	/* until it shows a token */
-	size_t			 early_line;	/* where a line of input begins */
+	size_t			 early_line;	/* where a line begins */
 	int			 early_tried;	/* in this request */
 	char			 name[112];
 };
