@@ -105,6 +105,7 @@ on_ended(struct transport *t, void *arg)
 	static const struct timeval look = { 0, DRAIN_LOOK_US };
 	struct client *c = arg;
 
+	session_ended(c->session);
 	c->ended = 1;
 	if (session_open(c->session) == 0) {
 		transport_finish(t);
@@ -155,7 +156,7 @@ on_settled(void *arg)
 		transport_finish(c->transport);
 }
 
-static const struct mcp_carrier carrier = { carry, on_settled, NULL };
+static const struct mcp_carrier carrier = { carry, on_settled, NULL, NULL };
 
 static enum policy
 policy_of(const struct conf *conf, enum transport_kind kind)

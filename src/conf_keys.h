@@ -41,6 +41,8 @@ X(http_sessions, UINT, "http.sessions", "1024", 1, 1048576, RELOAD,	\
   "Sessions of MCP clients up to version 2025-11-25 that are kept over HTTP; the one unused for longest makes room.") \
 X(http_session_idle, TIME, "http.session_idle", "30m", 1000, 604800000, RELOAD, \
   "Time after which such a session ends if nothing is asked in it.")	\
+X(http_replay, SIZE, "http.replay", "16m", 0, 1073741824, RELOAD,		\
+  "Bytes of messages kept, for all HTTP clients of version 2025-11-25 together, until one whose stream broke comes back for them; the oldest go first.  0 keeps none.") \
 X(http_legacy_sse, BOOL, "http.legacy_sse", "off", 0, 0, RELOAD,	\
   "Whether the two paths of the oldest MCP over HTTP are served, GET /sse and POST /messages.") \
 X(clients_max, UINT, "clients.max", "256", 1, 65536, RELOAD,		\

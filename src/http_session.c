@@ -14,11 +14,14 @@
 #include "mcp.h"
 #include "mem.h"
 
+/* Streams of a session whose answers are through but still kept. */
+#define CLOSED_MAX	32
 /* How often sessions are looked through for idle ones. */
 #define LOOK_S	1
 
 struct http_sessions {
 	struct mcp		*mcp;
+	struct http_replay	*replay;
 	/* The one used last first. */
 	TAILQ_HEAD(http_session_list, http_session) list;
 	struct http_session_list tokens;
@@ -29,15 +32,37 @@ struct http_sessions {
 	struct event		*ev_look;
 };
 
+static void
+on_send(void *arg, const char *text, size_t len)
+{
+	struct http_session *s = arg;
+
+	/* Before the first GET nobody wants to hear of it. */
+	if (s->listener != NULL)
+		http_stream_send(s->listener, text, len);
+}
+
+static void
+on_settled(void *arg)
+{
+	/* No request comes this way. */
+}
+
+static const struct mcp_carrier carrier = { on_send, on_settled, NULL, NULL };
+
 void
 http_session_free(struct http_sessions *all, struct http_session *s)
 {
+	struct http_stream *stream;
+
 	if (s->id[0] != '\0') {
 		TAILQ_REMOVE(&all->list, s, entry);
 		all->count--;
 	} else
 		TAILQ_REMOVE(&all->tokens, s, entry);
 	session_free(&s->root);
+	while ((stream = TAILQ_FIRST(&s->streams)) != NULL)
+		http_stream_free(&s->streams, stream);
 	free(s->principal);
 	free(s);
 }
@@ -46,7 +71,8 @@ http_session_free(struct http_sessions *all, struct http_session *s)
 static int
 unused(const struct http_session *s)
 {
-	return TAILQ_EMPTY(&s->posts);
+	return TAILQ_EMPTY(&s->posts) && (s->listener == NULL ||
+	    !http_stream_attached(s->listener));
 }
 
 static void
@@ -73,6 +99,7 @@ http_sessions_new(struct event_base *base, struct mcp *mcp)
 	struct http_sessions *all = xcalloc(1, sizeof *all);
 
 	all->mcp = mcp;
+	all->replay = http_replay_new();
 	TAILQ_INIT(&all->list);
 	TAILQ_INIT(&all->tokens);
 	all->ev_look = event_new(base, -1, EV_PERSIST, on_look, all);
@@ -93,15 +120,18 @@ http_sessions_free(struct http_sessions **ap)
 		http_session_free(all, s);
 	while ((s = TAILQ_FIRST(&all->tokens)) != NULL)
 		http_session_free(all, s);
+	http_replay_free(&all->replay);
 	event_free(all->ev_look);
 	free(all);
 }
 
 void
 http_sessions_bound(struct http_sessions *all, uint64_t max, uint64_t idle,
-    int policy)
+    int policy, uint64_t replay)
 {
 	struct http_session *s;
+
+	http_replay_bound(all->replay, replay);
 
 	all->max = max;
 	all->idle_us = idle * 1000;
@@ -133,9 +163,10 @@ make(struct http_sessions *all, const char *principal, const char *name)
 	struct http_session *s = xcalloc(1, sizeof *s);
 
 	s->principal = xstrdup(principal);
-	s->root = session_new(all->mcp, NULL, NULL, name);
+	s->root = session_new(all->mcp, &carrier, s, name);
 	session_set_policy(s->root, all->policy);
 	TAILQ_INIT(&s->posts);
+	TAILQ_INIT(&s->streams);
 	s->used_us = clock_us();
 	return s;
 }
@@ -171,10 +202,39 @@ http_session_find(struct http_sessions *all, const char *id,
 			break;
 	if (s == NULL || strcmp(s->principal, principal) != 0)
 		return NULL;
-	s->used_us = clock_us();
+	http_session_used(s);
 	TAILQ_REMOVE(&all->list, s, entry);
 	TAILQ_INSERT_HEAD(&all->list, s, entry);
 	return s;
+}
+
+void
+http_session_used(struct http_session *s)
+{
+	s->used_us = clock_us();
+}
+
+static void
+forget_closed(struct http_session *s)
+{
+	struct http_stream *stream, *oldest = NULL;
+	unsigned n = 0;
+
+	for (stream = TAILQ_FIRST(&s->streams); stream != NULL;
+	    stream = http_stream_next(stream))
+		if (http_stream_closed(stream) && n++ == 0)
+			oldest = stream;
+	if (n > CLOSED_MAX)
+		http_stream_free(&s->streams, oldest);
+}
+
+struct http_stream *
+http_session_stream(struct http_sessions *all, struct http_session *s,
+    const struct http_stream_owner *owner, void *arg)
+{
+	forget_closed(s);
+	return http_stream_new(&s->streams, s->nstreams++,
+	    session_resumes(s->root) ? all->replay : NULL, owner, arg);
 }
 
 struct http_session *

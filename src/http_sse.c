@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "http_private.h"
@@ -16,17 +17,36 @@ http_sse_start(struct http_request *r)
 }
 
 void
-http_sse_send(struct http_request *r, const char *name, const char *data,
-    size_t len)
+http_sse_event(struct http_request *r, const char *id, const char *name,
+    const char *data, size_t len)
 {
 	char *text;
 	int n;
 
 	r->quiet = 0;
-	n = xasprintf(&text, "event: %s\ndata: %.*s\n\n",
-	    name != NULL ? name : "message", (int)len, data);
+	n = xasprintf(&text, "%s%s%sevent: %s\ndata: %.*s\n\n",
+	    id != NULL ? "id: " : "", id != NULL ? id : "",
+	    id != NULL ? "\n" : "", name != NULL ? name : "message",
+	    (int)len, data);
 	http_stream_write(r, text, n);
 	free(text);
+}
+
+void
+http_sse_send(struct http_request *r, const char *name, const char *data,
+    size_t len)
+{
+	http_sse_event(r, NULL, name, data, len);
+}
+
+void
+http_sse_prime(struct http_request *r, const char *id, unsigned retry_ms)
+{
+	char text[96];
+	int n = snprintf(text, sizeof text, "retry: %u\nid: %s\ndata: \n\n",
+	    retry_ms, id);
+
+	http_stream_write(r, text, n);
 }
 
 void

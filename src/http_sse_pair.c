@@ -46,7 +46,8 @@ on_settled(void *arg)
 	/* The stream outlasts every call. */
 }
 
-static const struct mcp_carrier carrier = { on_send, on_settled, NULL };
+static const struct mcp_carrier carrier = { on_send, on_settled, NULL,
+    NULL };
 
 static void
 pair_free(struct pair *p)

@@ -31,6 +31,9 @@ static const struct method {
 	    ERA_LEGACY | ERA_MODERN | CACHED },
 	{ "resources/read",	mcp_resources_read,
 	    ERA_LEGACY | ERA_MODERN | UNCACHED },
+	{ "resources/subscribe", mcp_subscribe,	ERA_LEGACY },
+	{ "resources/unsubscribe", mcp_unsubscribe, ERA_LEGACY },
+	{ "subscriptions/listen", mcp_listen,	ERA_MODERN },
 	{ "prompts/list",	mcp_prompts_list,
 	    ERA_LEGACY | ERA_MODERN | CACHED },
 	{ "prompts/get",	mcp_prompts_get,
@@ -72,6 +75,21 @@ find_method(const char *name, enum mcp_era era)
 }
 
 static json_t *
+call_method(const struct method *method, struct request *r)
+{
+	const struct mcp_fixtures *fixtures = r->session->mcp->fixtures;
+	json_t *result = NULL;
+
+	if (fixtures == NULL)
+		return method->run(r);
+	if (!fixtures->run(r, &result))
+		result = method->run(r);
+	if (result != NULL)
+		fixtures->add(r, result);
+	return result;
+}
+
+static json_t *
 run_method(struct request *r)
 {
 	const struct method *method = find_method(r->method, r->era);
@@ -91,7 +109,7 @@ run_method(struct request *r)
 	if (r->exchange->batch != NULL && (method->flags & ALONE) != 0)
 		return mcp_fail(r, RPC_INVALID_REQUEST, NULL,
 		    "The method %s must not be in a batch.", r->method);
-	result = method->run(r);
+	result = call_method(method, r);
 	return result == NULL ? NULL :
 	    era_finish(r->era, method->flags, result);
 }
@@ -159,8 +177,11 @@ handle(struct exchange *x, const json_t *value)
 		notification(x->session, &m);
 		break;
 	case RPC_RESPONSE:
-		/* We never ask the peer anything. */
-		refuse_version(x);
+		/* We never ask the peer anything, but for fixtures. */
+		if (!refuse_version(x) &&
+		    x->session->mcp->fixtures != NULL)
+			x->session->mcp->fixtures->answered(x->session,
+			    value);
 		break;
 	case RPC_INVALID:
 		exchange_open(x);

@@ -23,6 +23,7 @@ struct mcp_headers {
 	const char	*version;	/* MCP-Protocol-Version */
 	const char	*method;	/* Mcp-Method */
 	const char	*name;		/* Mcp-Name */
+	int		 streams;	/* messages may precede the answer */
 };
 
 struct mcp_carrier {
@@ -35,6 +36,9 @@ struct mcp_carrier {
 	/* A handshake came over HTTP: the session, new and without one, that
 	 * it is for, to be above this one; NULL to refuse.  May be NULL. */
 	struct session *(*handshake)(void *arg);
+	/* Lets go of the peer, which will come back for what is sent from
+	 * here on.  NULL, or of no effect, where it cannot. */
+	void	(*cut)(void *arg);
 };
 
 /* conf is referenced; the dispatcher must live longer. */
@@ -43,6 +47,13 @@ struct mcp	*mcp_new(struct event_base *, struct conf *,
 /* After all its sessions. */
 void		 mcp_free(struct mcp **);
 void		 mcp_set_conf(struct mcp *, struct conf *);
+/* A list is another than it was, or a resource: tells those who asked, not
+ * at once and only once for what happens in the meantime.  owner is who has
+ * it in its list, as struct result_options has it; NULL for all. */
+void		 mcp_resources_changed(struct mcp *, const void *owner);
+void		 mcp_resource_updated(struct mcp *, const char *uri);
+/* Whether there is a handshake for this version; NULL, none named, will do. */
+int		 mcp_serves(const char *version);
 /* For adder/doctor; NULL where there is none. */
 void		 mcp_set_selftest(struct mcp *, const struct selftest *);
 /* Of clients, those below others not counted. */
@@ -76,6 +87,10 @@ int		 session_status(const struct session *);
 int		 session_initialized(const struct session *);
 /* Whether an answer may be preceded by notifications. */
 int		 session_streams(const struct session *);
+/* Whether it is of a version whose clients take up a stream that broke. */
+int		 session_resumes(const struct session *);
+/* The peer will send no more: ends what only waits for news. */
+void		 session_ended(struct session *);
 /* The peer sent a line longer than max bytes, which was skipped. */
 void		 session_overlong(struct session *, size_t max);
 /* The carrier is full: output of running jobs is not read until off. */

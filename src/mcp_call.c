@@ -62,6 +62,12 @@ calls_of(const struct session *s)
 	return n;
 }
 
+int
+call_full(const struct session *s)
+{
+	return calls_of(s) >= s->mcp->conf->client_calls_max;
+}
+
 /* What this request asks for, or else what the session does. */
 static enum mcp_level
 wish_of(struct request *r)
@@ -75,7 +81,7 @@ wish_of(struct request *r)
 	    session_root(r->session)->log_level;
 }
 
-static struct call *
+struct call *
 call_new(struct request *r)
 {
 	struct session *s = r->session;
@@ -111,6 +117,7 @@ call_free(struct call *c)
 		event_free(c->ev_again);
 	progress_free(&c->progress);
 	live_free(&c->live);
+	listen_free(c->session->mcp, &c->listen);
 	json_decref(c->args);
 	json_decref(c->id);
 	free(c->note);
@@ -281,7 +288,7 @@ mcp_tools_call(struct request *r)
 	if ((tool = tool_find(conf, name)) == NULL)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "There is no tool \"%.100s\".", name);
-	if (calls_of(r->session) >= conf->client_calls_max)
+	if (call_full(r->session))
 		return refuse_busy(conf->client_calls_max);
 	args = tool_check(tool, args, &why);
 	if (args == NULL) {

@@ -59,6 +59,12 @@ is_legacy(const char *version)
 	return 0;
 }
 
+int
+mcp_serves(const char *version)
+{
+	return version == NULL || is_legacy(version);
+}
+
 static int
 fail(struct request *r, enum rpc_code code, const char *why)
 {
@@ -229,7 +235,9 @@ era_finish(enum mcp_era era, unsigned flags, json_t *result)
 		json_object_set_new(result, "_meta", meta);
 	}
 	json_object_set_new(meta, META("serverInfo"), mcp_server_info());
-	json_object_set_new(result, "resultType", json_string("complete"));
+	if (json_object_get(result, "resultType") == NULL)
+		json_object_set_new(result, "resultType",
+		    json_string("complete"));
 	if ((flags & (CACHED | UNCACHED)) != 0) {
 		json_object_set_new(result, "ttlMs",
 		    json_integer((flags & CACHED) != 0 ? CACHE_MS : 0));

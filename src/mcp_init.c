@@ -67,8 +67,10 @@ mcp_instructions(const struct conf *c)
 json_t *
 mcp_capabilities(void)
 {
-	return json_pack("{s:{}, s:{}, s:{}, s:{}, s:{}}", "tools",
-	    "logging", "resources", "prompts", "completions");
+	return json_pack("{s:{s:b}, s:{}, s:{s:b, s:b}, s:{}, s:{}}",
+	    "tools", "listChanged", 1, "logging",
+	    "resources", "listChanged", 1, "subscribe", 1,
+	    "prompts", "completions");
 }
 
 json_t *
@@ -116,6 +118,8 @@ mcp_initialize(struct request *r)
 	s = session_root(r->session);
 	s->version = negotiate(asked);
 	s->initialized = 1;
+	json_decref(s->client);
+	s->client = json_incref(json_object_get(r->params, "capabilities"));
 	log_debug("%s is %s, version %s", s->name,
 	    client != NULL ? client : "a client without a name",
 	    versions[s->version]);

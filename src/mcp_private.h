@@ -12,6 +12,7 @@
 /* What the mcp_*.c files share. */
 
 struct event;
+struct listen;
 struct live;
 struct progress;
 struct result_options;
@@ -30,12 +31,25 @@ enum mcp_era { ERA_LEGACY = 1 << 0, ERA_MODERN = 1 << 1 };
 enum mcp_level { LEVEL_DEBUG, LEVEL_INFO, LEVEL_NOTICE, LEVEL_WARNING,
     LEVEL_ERROR, LEVEL_CRITICAL, LEVEL_ALERT, LEVEL_EMERGENCY, LEVELS };
 
+/* Lists that clients are told of when they change. */
+enum mcp_change { CHANGED_TOOLS = 1 << 0, CHANGED_PROMPTS = 1 << 1,
+    CHANGED_RESOURCES = 1 << 2 };
+
+/* URIs of resources that a peer wants to hear of: each with whether it has
+ * changed since it was told. */
+#define WATCHED_MAX	100
+
 struct mcp {
 	struct event_base	*base;
 	struct conf		*conf;
 	struct dispatcher	*dispatcher;
 	const struct selftest	*selftest;
+	TAILQ_HEAD(, session)	 sessions;	/* those below none */
 	unsigned		 nsessions;
+	struct event		*ev_changed;
+	uint64_t		 changed_us;	/* when it was told last */
+	unsigned		 nwatched;	/* URIs of all peers */
+	const struct mcp_fixtures *fixtures;	/* NULL but for tests */
 	struct run_store	*store;
 	struct event		*ev_expire;
 };
@@ -44,7 +58,7 @@ struct session {
 	struct mcp		*mcp;
 	struct session		*parent;	/* NULL but for one below */
 	TAILQ_HEAD(, session)	 children;
-	TAILQ_ENTRY(session)	 sibling;
+	TAILQ_ENTRY(session)	 sibling;	/* or another below none */
 	int			 shared_ids;
 	const struct mcp_headers *headers;	/* of what is received now */
 	int			 status;	/* for HTTP */
@@ -55,6 +69,9 @@ struct session {
 	enum policy		 policy;	/* the least for its calls */
 	int			 initialized;
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
+	json_t			*client;	/* what it can do, or NULL */
+	unsigned		 changed;	/* and not told yet */
+	json_t			*watched;	/* NULL if none */
 	int			 held;
 	unsigned		 open;
 	TAILQ_HEAD(, call)	 calls;
@@ -83,6 +100,7 @@ struct call {
 	struct progress		*progress;	/* NULL if not asked for */
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
 	struct live		*live;		/* NULL if not asked for */
+	struct listen		*listen;	/* NULL for a tool's */
 	int			 whole;		/* the answer has no budget */
 	/* A tool that could not answer yet is tried again. */
 	const struct tool	*tool;
@@ -101,6 +119,17 @@ struct request {
 	json_t		*params;	/* an object, never NULL */
 	/* Set by mcp_fail(). */
 	json_t		*error;
+};
+
+/* What a server that the conformance suite tests has besides. */
+struct mcp_fixtures {
+	/* Whether what the request names is one of them; then the result is
+	 * that of a method. */
+	int	(*run)(struct request *, json_t **result);
+	/* Adds to what a method made. */
+	void	(*add)(struct request *, json_t *result);
+	/* A peer answered a request of theirs. */
+	void	(*answered)(struct session *, const json_t *message);
 };
 
 /* --- mcp_session.c */
@@ -169,9 +198,17 @@ json_t	*mcp_status_method(struct request *);		/* mcp_status.c */
 json_t	*mcp_doctor(struct request *);			/* mcp_doctor.c */
 json_t	*mcp_tools_call(struct request *);		/* mcp_call.c */
 
+json_t	*mcp_subscribe(struct request *);		/* mcp_changed.c */
+json_t	*mcp_unsubscribe(struct request *);
+json_t	*mcp_listen(struct request *);			/* mcp_listen.c */
+
 /* --- mcp_call.c: calls in flight */
 
+/* With the progress and log that the request asks for. */
+struct call *call_new(struct request *);
 struct call *call_find(struct session *, const json_t *id);
+/* Whether the peer has as many as it may. */
+int	 call_full(const struct session *);
 /* Ends it and what it runs, without an answer. */
 void	 call_cancel(struct call *);
 /* Ends it with this answer, taken over. */
@@ -201,6 +238,30 @@ void	 notify_log(struct session *, enum mcp_level wish, enum mcp_level,
 	    const char *logger, json_t *data);
 /* LEVELS if there is none of that name. */
 enum mcp_level level_parse(const char *);
+
+/* --- mcp_changed.c: what is another than it was */
+
+void	 changed_init(struct mcp *);
+void	 changed_free(struct mcp *);
+/* Lists (enum mcp_change); owner as for mcp_resources_changed(). */
+void	 mcp_changed(struct mcp *, unsigned what, const void *owner);
+/* Tells those who can be told now, or soon. */
+void	 changed_tell(struct mcp *);
+/* What the peer of a handshake asked for, when it leaves. */
+void	 changed_forget(struct session *);
+/* Sends what has changed, each with meta (borrowed, or NULL), and forgets
+ * that; watched may be NULL. */
+void	 changed_send(struct session *, unsigned *what, json_t *watched,
+	    json_t *meta);
+
+/* --- mcp_listen.c: requests that are answered by news */
+
+void	 listen_free(struct mcp *, struct listen **);
+void	 listen_mark(struct call *, unsigned what);
+void	 listen_mark_uri(struct call *, const char *uri);
+void	 listen_tell(struct call *);
+/* Ends it in order. */
+void	 listen_end(struct call *);
 
 /* --- mcp_live.c: output of a call that runs */
 

@@ -36,10 +36,22 @@ on_expire(evutil_socket_t fd, short what, void *arg)
 	watch_age(arg);
 }
 
+static void
+on_item(const struct run_item *item, const void *owner, int added, void *arg)
+{
+	struct mcp *m = arg;
+
+	if (owner != NULL)
+		mcp_resources_changed(m, owner);
+	if (!added)
+		mcp_resource_updated(m, item->uri);
+}
+
 void
 resources_init(struct mcp *m)
 {
 	m->store = run_store_new();
+	run_store_observe(m->store, on_item, m);
 	m->ev_expire = event_new(m->base, -1, 0, on_expire, m);
 	resources_set_conf(m);
 }

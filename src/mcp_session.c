@@ -7,6 +7,7 @@
 #include "mcp_private.h"
 #include "mem.h"
 #include "run_store.h"
+#include "tool.h"
 
 struct mcp *
 mcp_new(struct event_base *base, struct conf *conf, struct dispatcher *d)
@@ -16,6 +17,8 @@ mcp_new(struct event_base *base, struct conf *conf, struct dispatcher *d)
 	m->base = base;
 	m->conf = conf_ref(conf);
 	m->dispatcher = d;
+	TAILQ_INIT(&m->sessions);
+	changed_init(m);
 	resources_init(m);
 	return m;
 }
@@ -29,6 +32,7 @@ mcp_free(struct mcp **mp)
 		return;
 	*mp = NULL;
 	resources_free(m);
+	changed_free(m);
 	conf_unref(&m->conf);
 	free(m);
 }
@@ -43,14 +47,19 @@ void
 mcp_set_conf(struct mcp *m, struct conf *conf)
 {
 	struct conf *old = m->conf;
+	json_t *was = tool_list(old), *is = tool_list(conf);
 
 	m->conf = conf_ref(conf);
 	conf_unref(&old);
 	resources_set_conf(m);
+	if (!json_equal(was, is))
+		mcp_changed(m, CHANGED_TOOLS, NULL);
+	json_decref(was);
+	json_decref(is);
 }
 
-struct session *
-session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
+static struct session *
+make(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
     const char *name)
 {
 	struct session *s = xcalloc(1, sizeof *s);
@@ -64,6 +73,16 @@ session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
 	s->status = 200;
 	TAILQ_INIT(&s->calls);
 	TAILQ_INIT(&s->children);
+	return s;
+}
+
+struct session *
+session_new(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
+    const char *name)
+{
+	struct session *s = make(m, carrier, arg, name);
+
+	TAILQ_INSERT_TAIL(&m->sessions, s, sibling);
 	m->nsessions++;
 	return s;
 }
@@ -72,14 +91,12 @@ struct session *
 session_below(struct session *parent, int shared_ids,
     const struct mcp_carrier *carrier, void *arg)
 {
-	struct session *s = session_new(parent->mcp, carrier, arg,
-	    parent->name);
+	struct session *s = make(parent->mcp, carrier, arg, parent->name);
 
 	s->parent = parent;
 	s->shared_ids = shared_ids;
 	s->policy = parent->policy;
 	TAILQ_INSERT_TAIL(&parent->children, s, sibling);
-	s->mcp->nsessions--;
 	return s;
 }
 
@@ -117,9 +134,18 @@ session_streams(const struct session *s)
 	const struct call *c;
 
 	TAILQ_FOREACH(c, &s->calls, entry)
-		if (c->progress != NULL || c->live != NULL)
+		if (c->progress != NULL || c->live != NULL ||
+		    c->listen != NULL)
 			return 1;
 	return 0;
+}
+
+int
+session_resumes(const struct session *s)
+{
+	const struct session *root = s->parent != NULL ? s->parent : s;
+
+	return root->initialized && root->version >= MCP_2025_11_25;
 }
 
 void
@@ -143,8 +169,12 @@ session_free(struct session **sp)
 	run_store_disown(s->mcp->store, s);
 	if (s->parent != NULL)
 		TAILQ_REMOVE(&s->parent->children, s, sibling);
-	else
+	else {
+		TAILQ_REMOVE(&s->mcp->sessions, s, sibling);
 		s->mcp->nsessions--;
+	}
+	changed_forget(s);
+	json_decref(s->client);
 	free(s->name);
 	free(s);
 }
@@ -171,6 +201,8 @@ session_hold(struct session *s, int on)
 	s->held = on;
 	TAILQ_FOREACH(c, &s->calls, entry)
 		call_pause(c, on);
+	if (!on)
+		changed_tell(s->mcp);
 }
 
 unsigned
@@ -185,8 +217,23 @@ session_abort(struct session *s, const char *why)
 	struct call *c;
 
 	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
-		call_answer(c, rpc_error(c->id, RPC_INTERNAL_ERROR, why,
-		    NULL));
+		if (c->listen != NULL)
+			listen_end(c);
+		else
+			call_answer(c, rpc_error(c->id, RPC_INTERNAL_ERROR,
+			    why, NULL));
+}
+
+void
+session_ended(struct session *s)
+{
+	struct call *c, *next;
+
+	for (c = TAILQ_FIRST(&s->calls); c != NULL; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (c->listen != NULL)
+			listen_end(c);
+	}
 }
 
 struct exchange *

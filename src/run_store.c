@@ -28,6 +28,9 @@ struct run_store {
 	uint64_t	 bytes, bytes_max;
 	uint64_t	 age_us;
 	uint64_t	 serial;
+	void		(*observe)(const struct run_item *, const void *owner,
+			    int added, void *arg);
+	void		*arg;
 };
 
 struct run_store *
@@ -39,6 +42,15 @@ run_store_new(void)
 	return s;
 }
 
+void
+run_store_observe(struct run_store *s, void (*observe)(
+    const struct run_item *, const void *owner, int added, void *arg),
+    void *arg)
+{
+	s->observe = observe;
+	s->arg = arg;
+}
+
 static void
 drop(struct run_store *s, struct kept *k)
 {
@@ -47,6 +59,8 @@ drop(struct run_store *s, struct kept *k)
 	TAILQ_REMOVE(&s->runs, k, entry);
 	s->bytes -= k->bytes;
 	for (i = 0; i < k->nitems; i++) {
+		if (s->observe != NULL)
+			s->observe(k->items[i], k->owner, 0, s->arg);
 		free(k->items[i]->uri);
 		free(k->items[i]->name);
 		free(k->items[i]->mime);
@@ -65,6 +79,7 @@ run_store_free(struct run_store **sp)
 
 	if (*sp == NULL)
 		return;
+	(*sp)->observe = NULL;
 	while ((k = TAILQ_FIRST(&(*sp)->runs)) != NULL)
 		drop(*sp, k);
 	free(*sp);
@@ -196,6 +211,8 @@ run_store_add(struct run_store *s, const char *run_id, const void *owner,
 	k->bytes += cost;
 	s->bytes += cost;
 	shrink(s, s->bytes_max, k);
+	if (s->observe != NULL)
+		s->observe(item, owner, 1, s->arg);
 	return item;
 }
 

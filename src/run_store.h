@@ -24,6 +24,10 @@ struct run_item {
 
 struct run_store	*run_store_new(void);
 void	 run_store_free(struct run_store **);
+/* Calls up, not back, for each item that comes (added) or goes; owner is
+ * NULL if it is gone. */
+void	 run_store_observe(struct run_store *, void (*)(const struct run_item *,
+	    const void *owner, int added, void *arg), void *arg);
 /* Bytes 0 keeps nothing. */
 void	 run_store_bound(struct run_store *, uint64_t bytes, uint64_t age_us);
 /*

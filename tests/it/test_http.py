@@ -40,7 +40,8 @@ class Reply:
         assert self.headers["Content-Type"] == "text/event-stream"
         blocks = self.body.decode("ascii").split("\n\n")
         return [json.loads(line[6:]) for block in blocks
-            for line in block.split("\n") if line.startswith("data: ")]
+            for line in block.split("\n")
+            if line.startswith("data: ") and line != "data: "]
 
 
 class Http:
@@ -225,7 +226,15 @@ UNKNOWN_SESSION = {"Mcp-Session-Id": "0" * 32}
     (415, -32600, "POST", "/mcp", PING, {"Content-Type": None}),
     (200, None, "POST", "/mcp", PING,
         {"Content-Type": "application/json; charset=utf-8"}),
-    (405, None, "GET", "/mcp", None, {}),
+    (405, -32600, "GET", "/mcp", None, {"Mcp-Session-Id": None}),
+    (405, -32600, "GET", "/mcp", None, {"MCP-Protocol-Version": MODERN}),
+    (404, -32600, "GET", "/mcp", None, UNKNOWN_SESSION),
+    (400, -32600, "GET", "/mcp", None,
+        {"MCP-Protocol-Version": "2025-01-01"}),
+    (406, -32600, "GET", "/mcp", None, {"Accept": "application/json"}),
+    (405, -32600, "GET", "/mcp", None, {"Last-Event-ID": "77-0"}),
+    (405, -32600, "GET", "/mcp", None, {"Last-Event-ID": "x"}),
+    (405, -32600, "GET", "/mcp", None, {"Last-Event-ID": ""}),
     (405, None, "PUT", "/mcp", "x", {}),
     (405, None, "PATCH", "/mcp", "x", {}),
     (405, None, "OPTIONS", "/mcp", None, {}),
@@ -258,7 +267,7 @@ def test_status(session, status, code, method, path, body, headers):
         assert reply.json["error"]["code"] == code
         assert reply.json.get("id", 0) is not None
     if status == 405:
-        assert reply.headers["Allow"] == "POST, DELETE"
+        assert reply.headers["Allow"] == "GET, POST, DELETE"
     if status == 202:
         assert reply.body == b""
     assert session.post(PING).json["result"] == {}

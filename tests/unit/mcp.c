@@ -56,7 +56,7 @@ settled(void *arg)
 	p->settled++;
 }
 
-static const struct mcp_carrier carrier = { carry, settled, NULL };
+static const struct mcp_carrier carrier = { carry, settled, NULL, NULL };
 
 static void
 on_guard(evutil_socket_t fd, short what, void *arg)
@@ -199,7 +199,9 @@ test_negotiation(void **state)
 		snprintf(line, sizeof line, INIT("%s"), cases[i].asked);
 		snprintf(want, sizeof want, R "\"id\":0,\"result\":{"
 		    "\"protocolVersion\":\"%s\",\"capabilities\":{"
-		    "\"tools\":{},\"logging\":{},\"resources\":{},"
+		    "\"tools\":{\"listChanged\":true},\"logging\":{},"
+		    "\"resources\":{\"listChanged\":true,"
+		    "\"subscribe\":true},"
 		    "\"prompts\":{},\"completions\":{}},\"serverInfo\":{"
 		    "\"name\":\"adder\",", cases[i].want);
 		expect_part(p, line, want);
@@ -255,7 +257,12 @@ test_methods(void **state)
 	{ "logging/setLevel", "{}", ERROR("-32602") },
 	{ "adder/status", "{}", "\"python\":\"3.11.2\"" },
 	{ "server/discover", "{}", ERROR("-32601") },
-	{ "resources/subscribe", "{\"uri\":\"x\"}", ERROR("-32601") },
+	{ "resources/subscribe", "{\"uri\":\"x\"}", ERROR("-32002") },
+	{ "resources/subscribe", "{\"uri\":7}", ERROR("-32602") },
+	{ "resources/unsubscribe", "{\"uri\":\"x\"}", OK("{}") },
+	{ "resources/unsubscribe", "{}", ERROR("-32602") },
+	{ "subscriptions/listen", "{\"notifications\":{}}",
+	    ERROR("-32601") },
 	{ "no/such", "{}", ERROR("-32601") },
 	{ "", "{}", ERROR("-32601") },
 	{ "tools/call", "{}", ERROR("-32602") },
@@ -894,7 +901,7 @@ test_random_lines(void **state)
 #define INFO	"\"io.modelcontextprotocol/serverInfo\":{\"name\":\"adder\""
 
 #define H(version, method, name)					\
-	&(const struct mcp_headers){ version, method, name }
+	&(const struct mcp_headers){ version, method, name, 1 }
 
 static const struct era_case {
 	const char	*method;
