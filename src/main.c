@@ -55,10 +55,11 @@ add_override(struct command *c, const char *text)
 static int
 parse(int argc, char **argv, struct command *c)
 {
-	enum { OPT_STDIO = 256, OPT_SAMPLE };
+	enum { OPT_STDIO = 256, OPT_SAMPLE, OPT_FIXTURES };
 	static const struct option options[] = {
 		{ "stdio", no_argument, NULL, OPT_STDIO },
 		{ "sample-conf", no_argument, NULL, OPT_SAMPLE },
+		{ "conformance-fixtures", no_argument, NULL, OPT_FIXTURES },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
@@ -91,6 +92,9 @@ parse(int argc, char **argv, struct command *c)
 			return 0;
 		case OPT_STDIO:
 			c->server.stdio = 1;
+			break;
+		case OPT_FIXTURES:
+			c->server.fixtures = 1;
 			break;
 		case OPT_SAMPLE:
 			conf_sample(stdout);

@@ -16,6 +16,7 @@
 #include "conf.h"
 #include "confine.h"
 #include "dispatcher.h"
+#include "fixture.h"
 #include "http.h"
 #include "http_health.h"
 #include "http_mcp.h"
@@ -338,6 +339,8 @@ start(struct server *s, char **why)
 		return -1;
 	s->mcp = mcp_new(s->base, s->conf, s->dispatcher);
 	mcp_set_selftest(s->mcp, s->selftest);
+	if (s->options->fixtures)
+		fixture_install(s->mcp);
 	if (s->options->stdio)
 		client_new(s, TRANSPORT_STDIO, in, out, "stdio client");
 	s->listeners = listeners_open(s->base, s->conf, on_accept, s, why);

@@ -8,6 +8,7 @@ struct server_options {
 	const char *const *overrides;
 	int		 stdio;
 	int		 debug;		/* whatever log.level says */
+	int		 fixtures;	/* of the conformance suite */
 };
 
 /* Serves until it is told to stop; takes over the conf.  The exit status. */

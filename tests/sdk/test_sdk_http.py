@@ -1,5 +1,4 @@
-"""Official clients over HTTP: the TypeScript SDK in both lines and eras, and
-the conformance suite."""
+"""Official clients over HTTP: the TypeScript SDK in both lines and eras."""
 
 import json
 import os
@@ -70,24 +69,3 @@ def test_inspector(daemon, era):
         env=dict(os.environ, HOME=str(CLIENTS)))
     assert result.returncode == 0, (result.stdout, result.stderr)
     assert "run_python" in result.stdout
-
-
-@pytest.mark.parametrize("package, arguments, baseline", [
-    ("@modelcontextprotocol/conformance", ["--suite", "all"],
-        "conformance-baseline.yml"),
-    ("conformance-next", ["--requirements", "2025-11-25"],
-        "conformance-2025-11-25.yml"),
-    ("conformance-next", ["--requirements", "2026-07-28"],
-        "conformance-2026-07-28.yml"),
-])
-def test_conformance(daemon, tmp_path, package, arguments, baseline):
-    """What fails is in the baseline, and nothing in the baseline passes."""
-    node = node_for_inspector()
-    if node is None:
-        pytest.skip("no Node.js of version 22 or newer")
-    program = CLIENTS / "node_modules" / package / "dist/index.js"
-    result = subprocess.run([node, str(program), "server", "--url",
-        url_of(daemon), "--expected-failures", str(HERE / baseline),
-        "-o", str(tmp_path)] + arguments, capture_output=True, text=True,
-        timeout=180, cwd=CLIENTS, stdin=subprocess.DEVNULL)
-    assert result.returncode == 0, result.stdout[-5000:] + result.stderr
