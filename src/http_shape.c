@@ -71,6 +71,20 @@ check_length(const struct evkeyvalq *headers, int has_body)
 	return NULL;
 }
 
+/* evhttp answers in the version of the request, whatever that may be. */
+static const char *
+check_version(struct evhttp_request *req)
+{
+	int known = req->major == 1;
+
+	if (!known || req->minor > 1) {
+		req->major = 1;
+		req->minor = 1;
+	}
+	return known ? NULL : "The versions of HTTP that are spoken here are "
+	    "1.0 and 1.1.";
+}
+
 const char *
 http_shape(struct evhttp_request *req)
 {
@@ -81,8 +95,11 @@ http_shape(struct evhttp_request *req)
 	const struct evkeyvalq *headers = evhttp_request_get_input_headers(
 	    req);
 	enum evhttp_cmd_type method = evhttp_request_get_command(req);
+	const char *why = check_version(req);
 	size_t i;
 
+	if (why != NULL)
+		return why;
 	if (uri_has_controls(evhttp_request_get_uri(req)))
 		return "The path has a blank or a control character.";
 	if (has_controls(headers))

@@ -50,6 +50,8 @@ def chunks(body):
     b"GET\t/livez\tHTTP/1.1\r\nHost: localhost\r\n\r\n",
     b"GET /livez HTTP/1.1\r\n Host: evil\r\nHost: localhost\r\n\r\n",
     b"GET /livez\r\n\r\n",
+    b"GET /livez HTTP/0.1\r\nHost: localhost\r\n\r\n",
+    b"GET /livez HTTP/2.0\r\nHost: localhost\r\n\r\n",
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"DELETE /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
 ])
