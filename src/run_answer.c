@@ -119,6 +119,7 @@ returncode(const struct job_result *r)
 	case VERDICT_TIMEOUT:
 	case VERDICT_CPU:
 	case VERDICT_OUTPUT:
+	case VERDICT_MEMORY:	/* a MemoryError, too */
 		return json_integer(128 + SIGKILL);
 	case VERDICT_LOST:
 	case VERDICT_INTERNAL:

@@ -235,12 +235,38 @@ def test_eval_answers_as_snekbox(web):
     ("1 / 0", 1, "ZeroDivisionError: division by zero"),
     ("while True: pass", 137, ""),
     ("import os; os.kill(os.getpid(), 11)", 139, ""),
-    ("x = bytearray(1 << 31)", 1, "MemoryError"),
+    ("x = bytearray(1 << 31)", 137, "MemoryError"),
+    ("x = []\nwhile True: x.append(bytearray(1 << 20))", 137, ""),
 ])
 def test_eval_returncodes(code, returncode, part, web):
     status, answer = web.post("/eval", {"input": code})
     assert status == 200 and answer["returncode"] == returncode, answer
     assert part in answer["stdout"]
+
+
+def as_file(path, data):
+    return {"path": path, "content": base64.b64encode(data).decode()}
+
+
+def test_eval_takes_files(web):
+    data = bytes(range(256))
+    status, answer = web.post("/eval", {"input": "print(len(open('d/x.bin', "
+        "'rb').read()), open('y.txt').read())\nopen('out', 'w').write('z')",
+        "files": [as_file("d/x.bin", data), as_file("y.txt", b"")]})
+    assert (status, answer["stdout"]) == (200, "256 \n")
+    assert answer["files"] == [dict(as_file("out", b"z"), size=1)]
+
+
+@pytest.mark.parametrize("name", ["main.py", "d/run.py"])
+def test_eval_runs_a_file(web, name):
+    """As the bot that snekbox was made for asks."""
+    status, answer = web.post("/eval", {"args": [name], "files": [
+        as_file("helper.py", b"def f():\n    return 'helped'\n"),
+        as_file(name, "import helper\nprint(helper.f(), 'é')\n1 / 0".encode())
+        ]})
+    assert status == 200 and answer["returncode"] == 1
+    assert answer["stdout"].startswith("helped é\nTraceback")
+    assert "line 3" in answer["stdout"] and answer["files"] == []
 
 
 def test_eval_gives_files(web):
@@ -259,6 +285,28 @@ def test_eval_gives_files(web):
     ('{"args": [1]}', "application/json", 400),
     ('{"args": ["-m", "timeit"]}', "application/json", 400),
     ('{"input": "1", "files": [{"path": "x"}]}', "application/json", 400),
+    ('{"input": "1", "files": "x"}', "application/json", 400),
+    ('{"input": "1", "files": ["x"]}', "application/json", 400),
+    ('{"input": "1", "files": [{"path": "x", "content": "!"}]}',
+        "application/json", 400),
+    ('{"input": "1", "files": [{"path": "x", "content": 5}]}',
+        "application/json", 400),
+    ('{"input": "1", "files": [{"path": "../x", "content": "eA=="}]}',
+        "application/json", 400),
+    ('{"input": "1", "files": [{"path": "/x", "content": "eA=="}]}',
+        "application/json", 400),
+    ('{"input": "1", "files": [{"path": "a\\u0000", "content": "eA=="}]}',
+        "application/json", 400),
+    ('{"input": "1", "files": [{"path": "main.py", "content": "eA=="}]}',
+        "application/json", 400),
+    ('{"args": ["main.py"]}', "application/json", 400),
+    ('{"args": ["main.py"], "files": [{"path": "main.py"}]}',
+        "application/json", 400),
+    ('{"args": ["main.py"], "files": [{"path": "main.py", "content": '
+        '"/w=="}]}', "application/json", 400),
+    ('{"args": ["x.py"], "files": [{"path": "y.py", "content": "eA=="}]}',
+        "application/json", 400),
+    ('{"input": "1", "executable_path": "/bin/sh"}', "application/json", 400),
     ('{"input": "1"}', "text/plain", 415),
 ])
 def test_eval_refuses(web, body, kind, status):

@@ -83,7 +83,7 @@ test_returncodes(void **state)
 		{ VERDICT_CPU, -1, 24, "137" },
 		{ VERDICT_OUTPUT, -1, 9, "137" },
 		{ VERDICT_MEMORY, -1, 9, "137" },
-		{ VERDICT_MEMORY, 1, 0, "1" },
+		{ VERDICT_MEMORY, 1, 0, "137" },
 		{ VERDICT_MEMORY, -1, 0, "137" },
 		{ VERDICT_SIGNAL, -1, 11, "139" },
 		{ VERDICT_SIGNAL, -1, 6, "134" },
