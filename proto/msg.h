@@ -73,7 +73,9 @@
 	F(BIN, stdin_data)						\
 	F(U64, policy)							\
 	F(LIMITS, limits)						\
-	F(BOOL, live)		/* somebody reads the output meanwhile */
+	F(BOOL, live)		/* somebody reads the output meanwhile */ \
+	F(U64, files_max)	/* files that may come back whole */	\
+	F(U64, files_bytes)	/* and their bytes */
 #define MSG_INPUT_FILE(F)						\
 	F(BIN, path)		/* relative to the scratch directory */	\
 	F(BIN, data)
@@ -97,6 +99,10 @@
 	F(BIN, path)		/* relative to the scratch directory */	\
 	F(U64, size)							\
 	F(BOOL, whole)		/* data holds all of it */		\
+	F(BOOL, shown)		/* a picture that an IMAGE has had */	\
+	F(BOOL, parts)		/* or its begin; FILE_PARTs follow */	\
+	F(BIN, data)
+#define MSG_FILE_PART(F)						\
 	F(BIN, data)
 #define MSG_DONE(F)							\
 	F(I64, exit_code)						\
@@ -104,7 +110,9 @@
 	F(U64, cpu_us)		/* the worker's own count */		\
 	F(U64, peak_kib)						\
 	F(BIN, denied)		/* call that the jail refused last, or "" */ \
-	F(U64, signal)		/* that the program sent itself, 0 for none */
+	F(U64, files_left)	/* files that no frame has named */	\
+	F(U64, signal)		/* that the program sent itself, 0 for none; \
+				 * always the last */
 
 #define MSG_FIELD_U64(name)	uint64_t name;
 #define MSG_FIELD_I64(name)	int64_t name;

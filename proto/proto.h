@@ -57,7 +57,8 @@ enum frame_dir {
 	X(EXCEPTION,      53, WORKER_TO_SERVER, 1 * MIB)		\
 	X(IMAGE,          54, WORKER_TO_SERVER, 16 * MIB)		\
 	X(FILE,           55, WORKER_TO_SERVER, 16 * MIB)		\
-	X(DONE,           56, WORKER_TO_SERVER, 1 * KIB)
+	X(DONE,           56, WORKER_TO_SERVER, 1 * KIB)		\
+	X(FILE_PART,      57, WORKER_TO_SERVER, 2 * MIB)
 
 enum frame_type {
 #define X(name, num, dirs, max) FRAME_##name = (num),

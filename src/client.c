@@ -169,6 +169,23 @@ policy_of(const struct conf *conf, enum transport_kind kind)
 	return policy;
 }
 
+/* Who it is, as far as the kernel or the way it came tells. */
+static void
+set_owner(struct session *session, enum transport_kind kind, int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof peer;
+	char owner[32];
+
+	if (kind == TRANSPORT_STDIO)
+		session_set_owner(session, "stdio");
+	if (kind != TRANSPORT_UNIX || getsockopt(fd, SOL_SOCKET, SO_PEERCRED,
+	    &peer, &len) == -1)
+		return;
+	snprintf(owner, sizeof owner, "uid %u", (unsigned)peer.uid);
+	session_set_owner(session, owner);
+}
+
 void
 client_new(struct server *s, enum transport_kind kind, int in, int out,
     const char *name)
@@ -180,6 +197,7 @@ client_new(struct server *s, enum transport_kind kind, int in, int out,
 	c->name = xstrdup(name);
 	c->session = session_new(s->mcp, &carrier, c, name);
 	session_set_policy(c->session, policy_of(s->conf, kind));
+	set_owner(c->session, kind, in);
 	c->transport = transport_new(s->base, kind, in, out,
 	    s->conf->message_max, &handler, c);
 	TAILQ_INSERT_TAIL(&s->clients, c, entry);

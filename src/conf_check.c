@@ -123,6 +123,14 @@ check_mode(const char *s)
 }
 
 static const char *
+check_directory(const char *s)
+{
+	if (s[0] != '\0' && s[0] != '/')
+		return "it must be the path of a directory, from the root on";
+	return NULL;
+}
+
+static const char *
 check_level(const char *s)
 {
 	enum log_level level;
@@ -229,6 +237,7 @@ static const struct {
 	const char	*key;
 	const char	*(*check)(const char *);
 } text_checks[] = {
+	{ "files.dir",		check_directory },
 	{ "listen.unix",	check_unix },
 	{ "listen.unix_mode",	check_mode },
 	{ "listen.tcp",		check_addresses },

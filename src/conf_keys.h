@@ -101,6 +101,16 @@ X(result_keep, SIZE, "result.keep", "64m", 0, 4294967296, RELOAD,	\
   "Bytes of memory for what did not go out whole with the answers of recent runs; 0 keeps nothing.") \
 X(result_keep_age, TIME, "result.keep_age", "10m", 1000, 86400000, RELOAD, \
   "How long it is kept at most.")					\
+X(files_dir, STR, "files.dir", "", 0, 0, RESTART,			\
+  "Directory in which the files and pictures of runs are kept, also over a restart; empty to keep what result.keep holds and nothing else.") \
+X(files_quota, SIZE, "files.quota", "1g", 4096, 1125899906842624, RELOAD, \
+  "Bytes that files.dir may hold; runs that were not used for longest make room.") \
+X(files_age, TIME, "files.age", "1d", 1000, 31536000000, RELOAD,	\
+  "How long the files of a run are kept in files.dir at most.")	\
+X(files_run_bytes, SIZE, "files.run_bytes", "256m", 0, 1125899906842624, RELOAD, \
+  "Bytes of one run that are kept in files.dir.")			\
+X(files_run_files, UINT, "files.run_files", "1000", 0, 20000, RELOAD,	\
+  "Files of one run that are kept in files.dir.")			\
 X(result_structured, BOOL, "result.structured", "off", 0, 0, RELOAD,	\
   "Whether an answer has its text also as structuredContent, for clients that show a model nothing else.") \
 X(compat_tools, BOOL, "compat.tools", "off", 0, 0, RELOAD,		\

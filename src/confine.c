@@ -35,11 +35,11 @@ become_user(const char *name, char **why)
 	return -1;
 }
 
-/* Only what a reload reads may still be opened. */
+/* Only what a reload reads may still be opened, and what runs leave. */
 static int
-restrict_files(const char *conf, const char *tokens)
+restrict_files(const char *conf, const char *tokens, const char *files)
 {
-	struct landlock_path paths[2];
+	struct landlock_path paths[3];
 	size_t n = 0;
 	int ruleset, rv;
 
@@ -53,6 +53,8 @@ restrict_files(const char *conf, const char *tokens)
 		paths[n++] = (struct landlock_path){ conf, LANDLOCK_READ };
 	if (tokens != NULL)
 		paths[n++] = (struct landlock_path){ tokens, LANDLOCK_READ };
+	if (files[0] != '\0')
+		paths[n++] = (struct landlock_path){ files, LANDLOCK_WORK };
 	ruleset = landlock_ruleset(paths, n);
 	if (ruleset == -1)
 		return -1;
@@ -93,9 +95,9 @@ confine_server(const struct conf *conf, const char *conf_file, char **why)
 		step = "capabilities";
 	else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		step = "no_new_privs";
-	else if (restrict_files(directory, tokens) == -1)
+	else if (restrict_files(directory, tokens, conf->files_dir) == -1)
 		step = "landlock";
-	else if (confine_filter_load() == -1)
+	else if (confine_filter_load(conf->files_dir[0] != '\0') == -1)
 		step = "seccomp";
 	free(directory);
 	free(tokens);

@@ -40,31 +40,47 @@ X(rt_sigaction) X(rt_sigprocmask) X(rt_sigreturn) X(rt_sigpending)	\
 X(sigaltstack) X(tgkill) X(wait4) X(waitid) X(exit) X(exit_group)	\
 X(restart_syscall)
 
+/* Where there is a files.dir. */
+#define FILES_CALLS(X)							\
+X(mkdir) X(mkdirat) X(rename) X(renameat) X(renameat2) X(openat2)	\
+X(utimensat) X(fchmod) X(fchmodat)
+
 #ifndef __SANITIZE_ADDRESS__
 #define NAME(name)	#name,
 static const char *const calls[] = { SERVER_CALLS(NAME) NULL };
+static const char *const files_calls[] = { FILES_CALLS(NAME) NULL };
+
+static int
+allow(scmp_filter_ctx ctx, const char *const *name)
+{
+	int nr, rv = 0;
+
+	for (; rv == 0 && *name != NULL; name++) {
+		nr = seccomp_syscall_resolve_name(*name);
+		if (nr >= 0)
+			rv = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
+	}
+	return rv;
+}
 #endif
 
 int
-confine_filter_load(void)
+confine_filter_load(int files)
 {
 #ifdef __SANITIZE_ADDRESS__
 	/* The sanitizer's own threads and traces would be refused. */
 	return 0;
 #else
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	const char *const *name;
-	int nr, rv = 0;
+	int rv;
 
 	if (ctx == NULL) {
 		errno = ENOMEM;
 		return -1;
 	}
-	for (name = calls; rv == 0 && *name != NULL; name++) {
-		nr = seccomp_syscall_resolve_name(*name);
-		if (nr >= 0)
-			rv = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, nr, 0);
-	}
+	rv = allow(ctx, calls);
+	if (rv == 0 && files)
+		rv = allow(ctx, files_calls);
 	if (rv == 0)
 		rv = seccomp_load(ctx);
 	seccomp_release(ctx);

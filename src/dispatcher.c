@@ -11,6 +11,7 @@
 #include "conf.h"
 #include "dispatcher.h"
 #include "job_queue.h"
+#include "job_files.h"
 #include "job_record.h"
 #include "job_verdict.h"
 #include "log_pipe.h"
@@ -34,6 +35,7 @@ struct dispatcher {
 	const void		*only;		/* principal, NULL for all */
 	uint64_t		 calls[VERDICT_COUNT];
 	struct metrics		 metrics;
+	struct file_dir		*files;		/* NULL: nothing is kept */
 };
 
 /* What the dispatcher keeps of a job beside the job itself. */
@@ -101,6 +103,12 @@ dispatcher_hold(struct dispatcher *d, const void *principal)
 {
 	d->only = principal;
 	event_active(d->ev_dispatch, 0, 0);
+}
+
+void
+dispatcher_keep_files(struct dispatcher *d, struct file_dir *files)
+{
+	d->files = files;
 }
 
 void
@@ -209,6 +217,8 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	t->observer = observer;
 	t->arg = arg;
 	job = job_new(spec, d->conf, &job_observer, t);
+	if (d->files != NULL && spec->keep)
+		job_files_keep(job, d->files);
 	if (d->queue.n > 0 && d->queue.n >= d->conf->queue_max) {
 		TAILQ_INSERT_TAIL(&d->refused, job, entry);
 		job_condemn(job, VERDICT_BUSY);

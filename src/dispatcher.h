@@ -8,6 +8,7 @@
 struct conf;
 struct dispatcher;
 struct event_base;
+struct file_dir;
 struct jail_report;
 struct metrics;
 struct stat;
@@ -46,6 +47,9 @@ void		 dispatcher_on_fatal(struct dispatcher *,
 const char	*dispatcher_scratch(const struct dispatcher *);
 /* Dispatches only the jobs of one principal until it is called with NULL. */
 void		 dispatcher_hold(struct dispatcher *, const void *principal);
+/* What jobs make is kept there from now on; borrowed. */
+void		 dispatcher_keep_files(struct dispatcher *,
+		    struct file_dir *);
 /* From now on adderd can start no process itself. */
 void		 dispatcher_set_confined(struct dispatcher *);
 /* Has the file of a socket removed by the keeper, which still may. */

@@ -244,6 +244,10 @@ run_start(struct http_run *h, struct http_request *r, struct tool_call *t,
 	http_watch(r, &watcher, run);
 	t->spec.live = form == RUN_EVENTS;
 	t->spec.principal = principal_of(h, http_principal(r));
+	t->spec.keep = 1;
+	if (http_principal(r)[0] != '\0')
+		snprintf(t->spec.owner, sizeof t->spec.owner, "token %s",
+		    http_principal(r));
 	run->job = dispatcher_submit(h->dispatcher, &t->spec, &observer,
 	    run);
 }

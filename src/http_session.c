@@ -157,6 +157,18 @@ make_room(struct http_sessions *all)
 	return -1;
 }
 
+static void
+set_owner(struct http_session *s)
+{
+	char *owner;
+
+	if (s->principal[0] == '\0')
+		return;
+	xasprintf(&owner, "token %s", s->principal);
+	session_set_owner(s->root, owner);
+	free(owner);
+}
+
 static struct http_session *
 make(struct http_sessions *all, const char *principal, const char *name)
 {
@@ -165,6 +177,7 @@ make(struct http_sessions *all, const char *principal, const char *name)
 	s->principal = xstrdup(principal);
 	s->root = session_new(all->mcp, &carrier, s, name);
 	session_set_policy(s->root, all->policy);
+	set_owner(s);
 	TAILQ_INIT(&s->posts);
 	TAILQ_INIT(&s->streams);
 	s->used_us = clock_us();

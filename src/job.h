@@ -37,6 +37,9 @@ struct job_spec {
 	struct limits	 limits;	/* already clamped */
 	int		 live;		/* its output is read as it comes */
 	const void	*principal;	/* whose turn it is; compared only */
+	int		 keep;		/* what it makes, in files.dir */
+	char		 owner[128];	/* whom lists of files show it later */
+	char		 session[80];	/* the session it runs in, or "" */
 };
 
 /* What is kept of one output stream: all of it, or its head and its tail. */
@@ -59,6 +62,9 @@ struct job_file {
 	int		 whole;		/* data holds all of it */
 	char		*small;		/* NULL, or a smaller picture of it */
 	size_t		 small_len;
+	char		*kept;		/* its name in files.dir, or NULL */
+	const char	*why;		/* if it is not whole: why not */
+	int		 shown;		/* a picture that an image shows */
 };
 
 struct job_result {
@@ -80,7 +86,8 @@ struct job_result {
 	size_t		 nimages;
 	struct job_file	*files;
 	size_t		 nfiles;
-	size_t		 files_left_out;
+	size_t		 files_kept_more;	/* kept, not named */
+	size_t		 files_left_out;	/* neither */
 	uint64_t	 wall_us;	/* start to end of the run */
 	uint64_t	 cpu_us;
 	uint64_t	 queue_us;	/* submission to start */

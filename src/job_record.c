@@ -10,13 +10,13 @@
 
 #include "clock.h"
 #include "conf.h"
+#include "job_files.h"
 #include "job_input.h"
 #include "job_record.h"
 #include "log.h"
 #include "mem.h"
 
-/* Longest media type and longest name of an exception that is believed. */
-#define MIME_MAX	255
+/* Longest name of an exception that is believed. */
 #define TYPE_MAX	255
 /* What JSON readers take for exact. */
 #define NUMBER_MAX	(1ull << 53)
@@ -53,25 +53,10 @@ job_new(const struct job_spec *spec, struct conf *conf,
 }
 
 static void
-job_file_free(struct job_file *f)
-{
-	free(f->name);
-	free(f->mime);
-	free(f->data);
-	free(f->small);
-}
-
-static void
 job_result_free(struct job_result *r)
 {
-	size_t i;
+	int i;
 
-	for (i = 0; i < r->nimages; i++)
-		job_file_free(&r->images[i]);
-	for (i = 0; i < r->nfiles; i++)
-		job_file_free(&r->files[i]);
-	free(r->images);
-	free(r->files);
 	for (i = 0; i < JOB_STREAMS; i++) {
 		free(r->output[i].head);
 		free(r->output[i].tail);
@@ -95,6 +80,7 @@ job_free(struct job **jobp)
 	*jobp = NULL;
 	for (i = 0; i < JOB_STREAMS; i++)
 		capture_free(&job->capture[i]);
+	job_files_free(job);
 	job_result_free(&job->result);
 	conf_unref(&job->conf);
 	job_inputs_free(job->spec.inputs, job->spec.ninputs);
@@ -160,67 +146,14 @@ job_exception(struct job *job, const struct msg_EXCEPTION *m)
 	r->exc_line = m->line;
 }
 
-/* NULL if the job has as many files as may come back with an answer, or if
- * no file has such a name. */
-static struct job_file *
-file_add(struct job *job, struct job_file **list, size_t *n,
-    struct slice name, struct slice mime, size_t bytes)
-{
-	struct job_result *r = &job->result;
-	struct job_file *f;
-
-	if (r->nimages + r->nfiles >= job->conf->result_files ||
-	    bytes > job->conf->result_bytes - job->files_bytes ||
-	    name.len > PATH_MAX || mime.len > MIME_MAX) {
-		r->files_left_out++;
-		return NULL;
-	}
-	job->files_bytes += bytes;
-	*list = xreallocarray(*list, *n + 1, sizeof **list);
-	f = &(*list)[(*n)++];
-	memset(f, 0, sizeof *f);
-	f->name = xmemdupz(name.data, name.len);
-	f->mime = xmemdupz(mime.data, mime.len);
-	return f;
-}
-
-void
-job_image(struct job *job, const struct msg_IMAGE *m)
-{
-	struct job_file *f = file_add(job, &job->result.images,
-	    &job->result.nimages, m->name, m->mime, m->data.len);
-
-	if (f == NULL)
-		return;
-	f->data = xmemdupz(m->data.data, m->data.len);
-	f->len = f->size = m->data.len;
-	f->whole = 1;
-	if (job->observer->file != NULL)
-		job->observer->file(job, f, 1, job->arg);
-}
-
-void
-job_file(struct job *job, const struct msg_FILE *m)
-{
-	struct job_file *f = file_add(job, &job->result.files,
-	    &job->result.nfiles, m->path, slice_of(""), m->data.len);
-
-	if (f == NULL)
-		return;
-	f->data = xmemdupz(m->data.data, m->data.len);
-	f->len = m->data.len;
-	f->size = m->size < NUMBER_MAX ? m->size : NUMBER_MAX;
-	f->whole = m->whole;
-	if (job->observer->file != NULL)
-		job->observer->file(job, f, 0, job->arg);
-}
-
 void
 job_done(struct job *job, const struct msg_DONE *m)
 {
 	job->has_done = 1;
 	job->done_exit_code = m->exit_code & 0xff;
 	job->done_signal = m->signal > 0 && m->signal < NSIG ? m->signal : 0;
+	job->result.files_left_out += m->files_left < NUMBER_MAX ?
+	    m->files_left : NUMBER_MAX;
 	job->result.peak_kib = m->peak_kib < NUMBER_MAX ? m->peak_kib : 0;
 	if (m->denied.len > 0)
 		job->result.denied = xmemdupz(m->denied.data, m->denied.len);
@@ -244,6 +177,7 @@ job_finish(struct job **jobp, enum verdict verdict, char *reason)
 	int i;
 
 	*jobp = NULL;
+	job_files_end(job);
 	r->verdict = verdict;
 	r->reason = reason;
 	if (job->started_us != 0) {

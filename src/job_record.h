@@ -8,7 +8,16 @@
 #include "msg.h"
 
 struct conf;
+struct file_dir;
+struct file_run;
 struct worker_proc;
+
+/* A file that is being sent; see job_files.h. */
+struct incoming {
+	struct job_file	 file;
+	uint64_t	 got;
+	int		 active, is_image, to_memory, to_disk;
+};
 
 /* A job from submission to its answer, as the side that runs it sees it. */
 struct job {
@@ -29,7 +38,10 @@ struct job {
 	int			 done_exit_code;
 	int			 done_signal;
 	struct capture		 capture[JOB_STREAMS];
-	size_t			 files_bytes;
+	size_t			 files_whole, files_named, files_bytes;
+	struct incoming		 incoming;
+	struct file_dir		*keep_dir;	/* NULL: nothing is kept */
+	struct file_run		*keep;
 	struct job_result	 result;
 };
 
@@ -42,8 +54,6 @@ void		 job_output(struct job *, enum job_stream, const char *,
 		    size_t);
 void		 job_value(struct job *, const struct msg_VALUE *);
 void		 job_exception(struct job *, const struct msg_EXCEPTION *);
-void		 job_image(struct job *, const struct msg_IMAGE *);
-void		 job_file(struct job *, const struct msg_FILE *);
 void		 job_done(struct job *, const struct msg_DONE *);
 /* Marks a job that adder ends itself; the first mark counts. */
 void		 job_condemn(struct job *, enum verdict);

@@ -54,6 +54,9 @@ void		 mcp_resources_changed(struct mcp *, const void *owner);
 void		 mcp_resource_updated(struct mcp *, const char *uri);
 /* Whether there is a handshake for this version; NULL, none named, will do. */
 int		 mcp_serves(const char *version);
+/* What runs leave is kept there, too; borrowed, NULL for nowhere. */
+struct file_dir;
+void		 mcp_set_files(struct mcp *, struct file_dir *);
 /* For adder/doctor; NULL where there is none. */
 void		 mcp_set_selftest(struct mcp *, const struct selftest *);
 /* Of clients, those below others not counted. */
@@ -74,6 +77,10 @@ struct session	*session_below(struct session *parent, int shared_ids,
 		    const struct mcp_carrier *, void *arg);
 /* The least that is applied to its calls (enum policy of proto.h). */
 void		 session_set_policy(struct session *, int policy);
+/* A name for who the peer is, the same when it comes again: who has one is
+ * shown what earlier connections of that name left; copied, cut at 127
+ * bytes. */
+void		 session_set_owner(struct session *, const char *);
 /* Cancels its calls; nothing more is sent. */
 void		 session_free(struct session **);
 /* One line from the peer. */

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -15,6 +16,7 @@
 #include "mcp_private.h"
 #include "mem.h"
 #include "result.h"
+#include "run_store.h"
 #include "tool.h"
 
 /* How often a tool that waits is tried again. */
@@ -174,6 +176,7 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 	json_t *result;
 
 	c->job = NULL;
+	run_store_own(s->mcp->store, r->run_id, session_root(s));
 	resources_options(s, c->whole, &options);
 	result = result_of_job(r, c->note, &options);
 	log_debug("%s: run %s ended: %s, %" PRIu64 " us", s->name, r->run_id,
@@ -229,6 +232,9 @@ call_run(struct call *c, struct tool_call *t)
 	t->spec.live = c->progress != NULL || c->live != NULL;
 	/* Whose turn it is goes by connection, or by session. */
 	t->spec.principal = session_root(s);
+	t->spec.keep = 1;
+	snprintf(t->spec.owner, sizeof t->spec.owner, "%s",
+	    session_root(s)->owner);
 	c->job = dispatcher_submit(s->mcp->dispatcher, &t->spec, &observer,
 	    c);
 	if (s->held)

@@ -67,6 +67,7 @@ struct session {
 	char			*name;
 	enum mcp_version	 version;
 	enum policy		 policy;	/* the least for its calls */
+	char			 owner[128];	/* "" for nobody known */
 	int			 initialized;
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
 	json_t			*client;	/* what it can do, or NULL */

@@ -11,10 +11,10 @@
 #include "conf.h"
 #include "json.h"
 #include "mcp_private.h"
+#include "media_type.h"
 #include "mem.h"
 #include "result.h"
 #include "run_store.h"
-#include "utf8.h"
 
 /* What recent runs left behind, as resources. */
 
@@ -81,7 +81,7 @@ resources_options(struct session *s, int whole, struct result_options *o)
 		return;
 	o->max_text = c->result_max_text;
 	o->max_images = c->result_max_images;
-	if (c->result_keep == 0)
+	if (!run_store_keeps(s->mcp->store))
 		return;
 	o->links = session_root(s)->version >= MCP_2025_06_18;
 	o->store = s->mcp->store;
@@ -128,7 +128,7 @@ mcp_resources_list(struct request *r)
 	run_store_expire(s->mcp->store);
 	list = json_array();
 	while ((item = run_store_next(s->mcp->store, session_root(s),
-	    serial)) != NULL &&
+	    session_root(s)->owner, serial)) != NULL &&
 	    json_array_size(list) < PAGE) {
 		json_array_append_new(list, describe(item));
 		serial = item->serial;
@@ -141,46 +141,58 @@ mcp_resources_list(struct request *r)
 }
 
 static json_t *
-contents(const struct run_item *item)
+contents(const struct run_item *item, const char *data, size_t len, int text)
 {
 	json_t *o = json_pack("{s:s, s:s}", "uri", item->uri, "mimeType",
 	    item->mime);
-	char *data;
+	char *blob;
 
-	if (strncmp(item->mime, "text/", 5) == 0 ||
-	    (utf8_valid(item->data, item->len) &&
-	    memchr(item->data, '\0', item->len) == NULL)) {
-		json_object_set_new(o, "text", json_text(item->data,
-		    item->len));
+	if (text) {
+		json_object_set_new(o, "text", json_text(data, len));
 	} else {
-		data = base64_encode(item->data, item->len);
-		json_object_set_new(o, "blob", json_string(data));
-		free(data);
+		blob = base64_encode(data, len);
+		json_object_set_new(o, "blob", json_string(blob));
+		free(blob);
 	}
 	return json_pack("{s:[o]}", "contents", o);
+}
+
+static json_t *
+too_large(struct request *r, const struct run_item *item)
+{
+	return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The resource has %zu "
+	    "bytes, too many for one message; read it in parts with the tool "
+	    "read_file.", item->len);
 }
 
 json_t *
 mcp_resources_read(struct request *r)
 {
-	json_t *uri = json_object_get(r->params, "uri");
+	json_t *uri = json_object_get(r->params, "uri"), *result;
+	struct run_store *store = r->session->mcp->store;
 	const struct run_item *item;
+	char *data = NULL;
+	size_t len;
+	int text;
 
 	if (!json_is_string(uri))
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "The parameter uri must be a string.");
-	item = run_store_find(r->session->mcp->store, json_string_value(uri));
-	if (item == NULL)
+	item = run_store_find(store, json_string_value(uri));
+	if (item != NULL && base64_length(item->len) > RESULT_BYTES_MAX)
+		return too_large(r, item);
+	if (item != NULL)
+		data = run_store_read(store, item, 0, item->len, &len);
+	if (data == NULL)
 		return mcp_fail(r, RPC_UNKNOWN_RESOURCE,
 		    json_pack("{s:O}", "uri", uri), "There is no such "
 		    "resource, or not any more.");
 	/* A byte takes up to six in JSON, and a message has its bound. */
-	if (json_text_cost(item->data, item->len) > RESULT_BYTES_MAX ||
-	    base64_length(item->len) > RESULT_BYTES_MAX)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The resource has %zu bytes, too many for one message; "
-		    "read it in parts with the tool read_file.", item->len);
-	return contents(item);
+	text = media_type_is_text(item->mime) && media_is_text(data, len);
+	result = text && json_text_cost(data, len) > RESULT_BYTES_MAX ?
+	    too_large(r, item) : contents(item, data, len, text);
+	free(data);
+	return result;
 }
 
 json_t *

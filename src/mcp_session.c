@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "conf.h"
@@ -35,6 +36,12 @@ mcp_free(struct mcp **mp)
 	changed_free(m);
 	conf_unref(&m->conf);
 	free(m);
+}
+
+void
+mcp_set_files(struct mcp *m, struct file_dir *files)
+{
+	run_store_set_dir(m->store, files);
 }
 
 void
@@ -146,6 +153,12 @@ session_resumes(const struct session *s)
 	const struct session *root = s->parent != NULL ? s->parent : s;
 
 	return root->initialized && root->version >= MCP_2025_11_25;
+}
+
+void
+session_set_owner(struct session *s, const char *owner)
+{
+	snprintf(s->owner, sizeof s->owner, "%s", owner);
 }
 
 void

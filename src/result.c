@@ -232,7 +232,8 @@ result_of_job(const struct job_result *r, const char *note,
 
 	add_texts(&p, r, note);
 	parts_images(&p, r->images, r->nimages);
-	parts_files(&p, r->files, r->nfiles, r->files_left_out);
+	parts_files(&p, r->files, r->nfiles, r->files_kept_more,
+	    r->files_left_out);
 	result = make_result(p.content, r->verdict != VERDICT_OK,
 	    make_receipt(r, p.cut));
 	if (options->structured && r->verdict == VERDICT_OK && p.shown == 0)

@@ -4,73 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base64.h"
 #include "job.h"
 #include "json.h"
+#include "media_type.h"
 #include "mem.h"
 #include "result.h"
 #include "result_parts.h"
 #include "run_store.h"
-#include "utf8.h"
 
-/* The kinds of picture that clients show, by their first bytes: a wrong
- * type poisons a conversation, so the worker's word is not taken for it. */
-static const struct {
-	const char	*mime;
-	size_t		 at, len;
-	const char	*magic;
-} pictures[] = {
-	{ "image/png",	0, 8, "\x89PNG\r\n\x1a\n" },
-	{ "image/jpeg",	0, 3, "\xff\xd8\xff" },
-	{ "image/gif",	0, 4, "GIF8" },
-	{ "image/webp",	8, 4, "WEBP" }
-};
+/* A text up to this size is in the answer, not behind a link. */
+#define EMBED_MAX	4096
+/* All of them together. */
+#define EMBED_ALL_MAX	16384
 
-static const struct {
-	const char	*suffix;
-	const char	*mime;
-} types[] = {
-	{ ".csv",	"text/csv" },
-	{ ".html",	"text/html" },
-	{ ".json",	"application/json" },
-	{ ".md",	"text/markdown" },
-	{ ".pdf",	"application/pdf" },
-	{ ".py",	"text/x-python" },
-	{ ".svg",	"image/svg+xml" },
-	{ ".tex",	"text/x-tex" },
-	{ ".xlsx",
-	    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" },
-	{ ".xml",	"application/xml" },
-	{ ".zip",	"application/zip" }
-};
-
-#define NITEMS(a)	(sizeof (a) / sizeof (a)[0])
+static const char	too_large[] = "too large for an answer";
 
 static const char *
 picture_type(const struct job_file *f)
 {
-	size_t i;
-
-	for (i = 0; f->whole && i < NITEMS(pictures); i++)
-		if (f->len >= pictures[i].at + pictures[i].len &&
-		    memcmp(f->data + pictures[i].at, pictures[i].magic,
-		    pictures[i].len) == 0)
-			return pictures[i].mime;
-	return NULL;
-}
-
-static const char *
-file_type(const struct job_file *f, int is_text)
-{
-	const char *dot = strrchr(f->name, '.');
-	size_t i;
-
-	for (i = 0; dot != NULL && i < NITEMS(types); i++)
-		if (strcasecmp(dot, types[i].suffix) == 0)
-			return types[i].mime;
-	return is_text ? "text/plain" : "application/octet-stream";
+	return f->whole ? media_picture(f->data, f->len) : NULL;
 }
 
 static int
@@ -117,26 +71,20 @@ add_picture(struct parts *p, const struct job_file *f)
 }
 
 static int
-is_text(const struct job_file *f)
+add_embedded(struct parts *p, const struct job_file *f, const char *uri)
 {
-	return utf8_valid(f->data, f->len) &&
-	    memchr(f->data, '\0', f->len) == NULL;
-}
-
-static int
-add_embedded(struct parts *p, const struct job_file *f)
-{
-	int text = is_text(f);
+	int text = media_is_text(f->data, f->len);
 	size_t cost = text ? json_text_cost(f->data, f->len) :
 	    base64_length(f->len);
 	json_t *resource;
-	char *uri, *data;
+	char *own = NULL, *data;
 
 	if (take_room(p, cost + 3 * strlen(f->name) + 256) == -1)
 		return -1;
-	uri = run_uri(p->run_id, f->name);
+	if (uri == NULL)
+		uri = own = run_uri(p->run_id, f->name);
 	resource = json_pack("{s:s, s:s}", "uri", uri, "mimeType",
-	    file_type(f, text));
+	    result_mime(f));
 	if (text)
 		json_object_set_new(resource, "text", json_text(f->data,
 		    f->len));
@@ -147,50 +95,87 @@ add_embedded(struct parts *p, const struct job_file *f)
 	}
 	json_array_append_new(p->content, json_pack("{s:s, s:o}", "type",
 	    "resource", "resource", resource));
-	free(uri);
+	free(own);
 	return 0;
 }
 
-/* The URI of a file that is kept, and for peers that know it a link. */
-static const char *
-add_link(struct parts *p, const struct job_file *f, const char *mime)
+/* Where a file is kept, the caller's to free; NULL if it is not. */
+static char *
+keep(struct parts *p, const struct job_file *f)
 {
-	const char *uri = parts_keep(p, f->name, mime, xmemdupz(f->data,
-	    f->len), f->len);
+	const char *uri;
 
-	if (uri == NULL || !p->options->links ||
+	if (f->kept != NULL)
+		return run_uri(p->run_id, f->kept);
+	if (!f->whole)
+		return NULL;
+	uri = parts_keep(p, f->name, result_mime(f), xmemdupz(f->data,
+	    f->len), f->len);
+	return uri == NULL ? NULL : xstrdup(uri);
+}
+
+/* For peers that know links. */
+static int
+add_link(struct parts *p, const struct job_file *f, const char *uri)
+{
+	if (!p->options->links ||
 	    take_room(p, 2 * strlen(uri) + 256) == -1)
-		return uri;
+		return -1;
 	json_array_append_new(p->content, json_pack(
 	    "{s:s, s:s, s:o, s:s, s:I}", "type", "resource_link", "uri", uri,
-	    "name", json_text(f->name, strlen(f->name)), "mimeType", mime,
-	    "size", (json_int_t)f->len));
-	return uri;
+	    "name", json_text(f->name, strlen(f->name)), "mimeType",
+	    result_mime(f), "size", (json_int_t)f->size));
+	return 0;
 }
 
 const char *
 result_mime(const struct job_file *f)
 {
-	const char *mime = picture_type(f);
+	if (f->whole)
+		return media_type(f->name, f->data, f->len, 1);
+	return f->mime[0] != '\0' ? f->mime : "application/octet-stream";
+}
 
-	return mime != NULL ? mime : file_type(f, f->whole && is_text(f));
+static int
+is_small_text(const struct parts *p, const struct job_file *f)
+{
+	return f->len <= EMBED_MAX && p->embedded + f->len <= EMBED_ALL_MAX &&
+	    media_is_text(f->data, f->len);
+}
+
+/* A file that is whole or kept: in the answer if it is a small text or if
+ * there is no other way, else as a link. */
+static const char *
+show_file(struct parts *p, const struct job_file *f, const char *uri)
+{
+	int small = f->whole && is_small_text(p, f);
+
+	if (uri != NULL && !small && add_link(p, f, uri) == 0)
+		return "linked: read_file reads it";
+	if (f->whole && !(f->shown && uri == NULL) &&
+	    add_embedded(p, f, uri) == 0) {
+		if (small)
+			p->embedded += f->len;
+		return "attached";
+	}
+	return uri != NULL ? "kept: resources/list names it" : too_large;
 }
 
 /* What became of a file: words for the line that names them. */
 static const char *
 add_file(struct parts *p, const struct job_file *f)
 {
-	const char *mime = picture_type(f);
+	const char *words;
+	char *uri;
 
-	if (!f->whole)
-		return "left out, too large";
-	if (mime != NULL && add_picture(p, f) == 0)
+	if (picture_type(f) != NULL && !f->shown && add_picture(p, f) == 0)
 		return "shown";
-	if (mime == NULL)
-		mime = file_type(f, is_text(f));
-	if (p->options->links && add_link(p, f, mime) != NULL)
-		return "linked: read_file reads it";
-	return add_embedded(p, f) == 0 ? "attached" : "left out, too large";
+	uri = keep(p, f);
+	if (uri == NULL && !f->whole)
+		return f->why != NULL ? f->why : too_large;
+	words = show_file(p, f, uri);
+	free(uri);
+	return f->shown ? "the picture above" : words;
 }
 
 /* One picture, and a line about it if it is not shown as it is. */
@@ -198,18 +183,22 @@ static void
 add_image(struct parts *p, const struct job_file *f, FILE *line)
 {
 	int shown = add_picture(p, f) == 0;
-	const char *mime = picture_type(f), *uri = NULL;
+	const char *mime = picture_type(f);
+	char *uri = NULL;
 
 	if (shown && f->small == NULL)
 		return;
 	if (mime != NULL)
-		uri = add_link(p, f, mime);
+		uri = keep(p, f);
+	if (uri != NULL)
+		add_link(p, f, uri);
 	fprintf(line, "%s%s (%" PRIu64 " bytes) is %s", ftell(line) == 0 ?
 	    "pictures: " : "; ", f->name, f->size, shown ?
 	    "shown smaller than it is" : mime == NULL ?
 	    "left out: it is damaged" : "left out: it is too large");
 	if (uri != NULL)
 		fprintf(line, ", and whole at %s", uri);
+	free(uri);
 }
 
 void
@@ -233,25 +222,32 @@ parts_images(struct parts *p, const struct job_file *images, size_t n)
 
 void
 parts_files(struct parts *p, const struct job_file *files, size_t n,
-    size_t left_out)
+    size_t kept_more, size_t left_out)
 {
 	size_t i, at, len;
 	FILE *line;
 	char *text;
 
-	if (n == 0 && left_out == 0)
+	if (n == 0 && left_out == 0 && kept_more == 0)
 		return;
 	/* The line stands before the files that it names. */
 	at = json_array_size(p->content);
 	line = open_memstream(&text, &len);
 	fputs("files: ", line);
-	for (i = 0; i < n; i++)
-		fprintf(line, "%s%s (%" PRIu64 " bytes, %s)",
+	for (i = 0; i < n; i++) {
+		const char *words = add_file(p, &files[i]);
+
+		fprintf(line, "%s%s (%" PRIu64 " bytes, %s%s)",
 		    i == 0 ? "" : ", ", files[i].name, files[i].size,
-		    add_file(p, &files[i]));
+		    words == files[i].why || words == too_large ?
+		    "left out: " : "", words);
+	}
+	if (kept_more > 0)
+		fprintf(line, "%s%zu more kept: resources/list names them",
+		    n == 0 ? "" : ", ", kept_more);
 	if (left_out > 0)
-		fprintf(line, "%s%zu more left out", n == 0 ? "" : ", ",
-		    left_out);
+		fprintf(line, "%s%zu more left out", n + kept_more == 0 ? "" :
+		    ", ", left_out);
 	fclose(line);
 	json_array_insert_new(p->content, at, json_pack("{s:s, s:o}", "type",
 	    "text", "text", json_text(text, len)));

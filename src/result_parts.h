@@ -18,6 +18,7 @@ struct parts {
 	const char *run_id;
 	size_t	 images;	/* bytes of base64 that pictures took */
 	size_t	 shown;		/* pictures */
+	size_t	 embedded;	/* bytes of small texts */
 };
 
 /* Keeps a part whole, taking over data; the URI, or NULL if it is not kept.
@@ -33,9 +34,10 @@ void	parts_text(struct parts *, const char *label, const char *name,
 void	parts_output(struct parts *, const char *label, const char *stream,
 	    const struct job_output *, size_t max);
 /* Pictures as images, other files as embedded resources, and one line of
- * text that names the files; left_out more are only counted. */
+ * text that names the files; of more that are kept, or are not, it has the
+ * number. */
 void	parts_images(struct parts *, const struct job_file *, size_t n);
 void	parts_files(struct parts *, const struct job_file *, size_t n,
-	    size_t left_out);
+	    size_t kept_more, size_t left_out);
 
 #endif

@@ -1,12 +1,14 @@
 #include "config.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "clock.h"
+#include "file_about.h"
+#include "file_dir.h"
+#include "file_index.h"
 #include "mem.h"
 #include "run_store.h"
 
@@ -27,11 +29,14 @@ struct run_store {
 	TAILQ_HEAD(kept_list, kept) runs;	/* oldest first */
 	uint64_t	 bytes, bytes_max;
 	uint64_t	 age_us;
-	uint64_t	 serial;
 	void		(*observe)(const struct run_item *, const void *owner,
 			    int added, void *arg);
 	void		*arg;
+	struct file_dir	*dir;		/* NULL for none */
+	struct run_item	 on_disk;	/* what was found there last */
 };
+
+#define SCHEME		"adder://run/"
 
 struct run_store *
 run_store_new(void)
@@ -49,6 +54,15 @@ run_store_observe(struct run_store *s, void (*observe)(
 {
 	s->observe = observe;
 	s->arg = arg;
+}
+
+static void
+forget(struct run_item *item)
+{
+	free(item->uri);
+	free(item->name);
+	free(item->mime);
+	memset(item, 0, sizeof *item);
 }
 
 static void
@@ -80,8 +94,11 @@ run_store_free(struct run_store **sp)
 	if (*sp == NULL)
 		return;
 	(*sp)->observe = NULL;
+	if ((*sp)->dir != NULL)
+		file_dir_observe((*sp)->dir, NULL, NULL);
 	while ((k = TAILQ_FIRST(&(*sp)->runs)) != NULL)
 		drop(*sp, k);
+	forget(&(*sp)->on_disk);
 	free(*sp);
 	*sp = NULL;
 }
@@ -108,19 +125,10 @@ run_store_bound(struct run_store *s, uint64_t bytes, uint64_t age_us)
 char *
 run_uri(const char *run_id, const char *name)
 {
-	char *uri = xmalloc(strlen("adder://run//") + strlen(run_id) +
-	    3 * strlen(name) + 1);
-	char *p = uri + sprintf(uri, "adder://run/%s/", run_id);
+	char *path = path_encode(name), *uri;
 
-	for (; *name != '\0'; name++) {
-		unsigned char c = *name;
-
-		if (isalnum(c) || strchr("-._~/", c) != NULL)
-			*p++ = c;
-		else
-			p += sprintf(p, "%%%02X", c);
-	}
-	*p = '\0';
+	xasprintf(&uri, SCHEME "%s/%s", run_id, path);
+	free(path);
 	return uri;
 }
 
@@ -205,7 +213,7 @@ run_store_add(struct run_store *s, const char *run_id, const void *owner,
 	item->mime = xstrdup(mime);
 	item->data = data;
 	item->len = len;
-	item->serial = ++s->serial;
+	item->serial = file_serials(1);
 	k->items = xreallocarray(k->items, k->nitems + 1, sizeof *k->items);
 	k->items[k->nitems++] = item;
 	k->bytes += cost;
@@ -214,6 +222,97 @@ run_store_add(struct run_store *s, const char *run_id, const void *owner,
 	if (s->observe != NULL)
 		s->observe(item, owner, 1, s->arg);
 	return item;
+}
+
+static void
+describe(struct run_item *item, const struct kept_run *r,
+    const struct kept_file *f)
+{
+	memset(item, 0, sizeof *item);
+	item->uri = run_uri(r->id, f->path);
+	item->name = xstrdup(f->path);
+	item->mime = xstrdup(f->type);
+	item->len = f->size;
+	item->serial = r->serial + (f - r->files);
+}
+
+static const struct run_item *
+show_on_disk(struct run_store *s, const struct kept_run *r,
+    const struct kept_file *f)
+{
+	forget(&s->on_disk);
+	describe(&s->on_disk, r, f);
+	return &s->on_disk;
+}
+
+/* Tells of each file of a run that files.dir has, or has no more. */
+static void
+tell(struct run_store *s, const struct kept_run *r, int added)
+{
+	struct run_item item;
+	size_t i;
+
+	for (i = 0; s->observe != NULL && i < r->nfiles; i++) {
+		describe(&item, r, &r->files[i]);
+		s->observe(&item, r->holder, added, s->arg);
+		forget(&item);
+	}
+}
+
+static void
+on_evicted(const struct kept_run *r, void *arg)
+{
+	tell(arg, r, 0);
+}
+
+void
+run_store_set_dir(struct run_store *s, struct file_dir *dir)
+{
+	s->dir = dir;
+	if (dir != NULL)
+		file_dir_observe(dir, on_evicted, s);
+}
+
+int
+run_store_keeps(const struct run_store *s)
+{
+	return s->bytes_max > 0 || s->dir != NULL;
+}
+
+/* The run that a URI of ours names, and *path (the caller's to free). */
+static struct kept_run *
+parse_uri(struct run_store *s, const char *uri, char **path)
+{
+	char id[RUN_ID_MAX];
+	const char *slash;
+
+	*path = NULL;
+	if (strncmp(uri, SCHEME, strlen(SCHEME)) != 0)
+		return NULL;
+	uri += strlen(SCHEME);
+	slash = strchr(uri, '/');
+	if (slash == NULL || (size_t)(slash - uri) >= sizeof id)
+		return NULL;
+	memcpy(id, uri, slash - uri);
+	id[slash - uri] = '\0';
+	*path = xstrdup(slash + 1);
+	return path_decode(*path) == -1 ? NULL : file_dir_run(s->dir, id);
+}
+
+static const struct run_item *
+find_on_disk(struct run_store *s, const char *uri)
+{
+	const struct kept_file *f = NULL;
+	struct kept_run *r;
+	char *path;
+
+	if (s->dir == NULL)
+		return NULL;
+	r = parse_uri(s, uri, &path);
+	if (r != NULL)
+		f = kept_run_file(r, path);
+	free(path);
+	return f == NULL ? NULL : show_on_disk(s, r, f);
 }
 
 const struct run_item *
@@ -225,12 +324,12 @@ run_store_find(struct run_store *s, const char *uri)
 	run_store_expire(s);
 	TAILQ_FOREACH(k, &s->runs, entry)
 		if ((item = find_item(k, uri)) != NULL)
-			break;
-	return item;
+			return item;
+	return find_on_disk(s, uri);
 }
 
-const struct run_item *
-run_store_next(struct run_store *s, const void *owner, uint64_t after)
+static const struct run_item *
+next_in_memory(const struct run_store *s, const void *owner, uint64_t after)
 {
 	struct kept *k;
 	size_t i;
@@ -242,6 +341,58 @@ run_store_next(struct run_store *s, const void *owner, uint64_t after)
 	return NULL;
 }
 
+const struct run_item *
+run_store_next(struct run_store *s, const void *owner, const char *name,
+    uint64_t after)
+{
+	const struct run_item *item = next_in_memory(s, owner, after);
+	const struct kept_file *f = NULL;
+	const struct kept_run *r;
+
+	if (s->dir != NULL)
+		f = file_index_next(file_dir_index(s->dir), name, owner,
+		    after, &r);
+	if (f == NULL || (item != NULL && item->serial < r->serial +
+	    (f - r->files)))
+		return item;
+	return show_on_disk(s, r, f);
+}
+
+char *
+run_store_read(struct run_store *s, const struct run_item *item,
+    size_t offset, size_t len, size_t *got)
+{
+	struct kept_run *r;
+	const struct kept_file *f;
+	char *path, *data = NULL;
+
+	if (offset > item->len)
+		offset = item->len;
+	if (len > item->len - offset)
+		len = item->len - offset;
+	if (item->data != NULL) {
+		*got = len;
+		return xmemdupz(item->data + offset, len);
+	}
+	r = parse_uri(s, item->uri, &path);
+	f = r == NULL ? NULL : kept_run_file(r, path);
+	if (f != NULL)
+		data = file_dir_read(s->dir, r, f, offset, len, got);
+	free(path);
+	return data;
+}
+
+void
+run_store_own(struct run_store *s, const char *run_id, const void *owner)
+{
+	struct kept_run *r;
+
+	if (s->dir == NULL || (r = file_dir_run(s->dir, run_id)) == NULL)
+		return;
+	r->holder = owner;
+	tell(s, r, 1);
+}
+
 void
 run_store_disown(struct run_store *s, const void *owner)
 {
@@ -250,6 +401,14 @@ run_store_disown(struct run_store *s, const void *owner)
 	TAILQ_FOREACH(k, &s->runs, entry)
 		if (k->owner == owner)
 			k->owner = NULL;
+	if (s->dir != NULL)
+		file_dir_disown(s->dir, owner);
+}
+
+static uint64_t
+sooner(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
 uint64_t
@@ -261,7 +420,8 @@ run_store_expire(struct run_store *s)
 	while ((k = TAILQ_FIRST(&s->runs)) != NULL &&
 	    now - k->born_us >= s->age_us)
 		drop(s, k);
-	return k == NULL ? 0 : k->born_us + s->age_us - now;
+	return sooner(k == NULL ? 0 : k->born_us + s->age_us - now,
+	    s->dir == NULL ? 0 : file_dir_expire(s->dir));
 }
 
 uint64_t

@@ -140,6 +140,7 @@ reload(struct server *s)
 	conf_unref(&s->conf);
 	s->conf = conf;
 	set_log_level(s);
+	server_files_set_conf(s);
 	mcp_set_conf(s->mcp, conf);
 	clients_set_conf(s);
 	http_set_conf(s->http, conf);
@@ -331,6 +332,8 @@ start(struct server *s, char **why)
 		    "%s", strerror(errno));
 		return -1;
 	}
+	if (server_files_open(s, why) == -1)
+		return -1;
 	s->dispatcher = dispatcher_new(s->base, s->conf, why);
 	if (s->dispatcher == NULL)
 		return -1;
@@ -355,7 +358,7 @@ start(struct server *s, char **why)
 	s->health = http_health_new(s->http, s->dispatcher, s->mcp,
 	    s->selftest);
 	s->http_run = http_run_new(s->http, s->conf, s->dispatcher);
-	if (confine(s, why) == -1)
+	if (confine(s, why) == -1 || server_files_load(s, why) == -1)
 		return -1;
 	watch_ready(s);
 	return 0;
@@ -376,6 +379,7 @@ end(struct server *s)
 	mcp_free(&s->mcp);
 	selftest_free(&s->selftest);
 	dispatcher_free(&s->dispatcher);
+	server_files_free(s);
 	for (i = 0; i < SERVER_SIGNALS; i++)
 		if (s->ev_signals[i] != NULL)
 			event_free(s->ev_signals[i]);

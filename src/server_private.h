@@ -11,6 +11,7 @@
 
 struct client;
 struct event;
+struct file_dir;
 struct http;
 struct http_mcp;
 struct http_pair;
@@ -24,6 +25,7 @@ struct server {
 	const struct server_options *options;
 	struct conf		*conf;
 	struct dispatcher	*dispatcher;
+	struct file_dir		*files;		/* NULL for none */
 	struct mcp		*mcp;
 	struct selftest		*selftest;	/* NULL where it is off */
 	struct listeners	*listeners;
@@ -47,6 +49,13 @@ struct server {
 void	server_stop(struct server *);
 /* Whether anybody is still to be sent something. */
 int	server_has_clients(const struct server *);
+
+/* --- server_files.c; -1 with *why, one sentence */
+
+int	server_files_open(struct server *, char **why);
+int	server_files_load(struct server *, char **why);
+void	server_files_set_conf(struct server *);
+void	server_files_free(struct server *);
 
 /* --- client.c */
 

@@ -6,6 +6,7 @@
 #include "base64.h"
 #include "conf.h"
 #include "json.h"
+#include "media_type.h"
 #include "mem.h"
 #include "result.h"
 #include "run_store.h"
@@ -67,30 +68,36 @@ text_block(json_t *text)
 	return json_pack("{s:s, s:o}", "type", "text", "text", text);
 }
 
+/* A piece of an item as it was read. */
+struct piece {
+	char	*data;
+	size_t	 offset, len;
+};
+
 /* The piece, with no character cut in two where it is UTF-8. */
 static json_t *
-text_part(const struct run_item *item, size_t *offset, size_t *len)
+text_part(struct piece *p)
 {
-	*offset += utf8_whole_start(item->data + *offset, *len);
-	if (*offset > item->len)
-		*offset = item->len;
-	if (*len > item->len - *offset)
-		*len = item->len - *offset;
+	size_t skip = utf8_whole_start(p->data, p->len), whole;
+
+	if (skip > p->len)
+		skip = p->len;
+	p->offset += skip;
+	p->len -= skip;
 	/* At least one, or reading on would never end. */
-	if (utf8_whole_end(item->data + *offset, *len) > 0)
-		*len = utf8_whole_end(item->data + *offset, *len);
-	return text_block(json_text(item->data + *offset, *len));
+	whole = utf8_whole_end(p->data + skip, p->len);
+	if (whole > 0)
+		p->len = whole;
+	return text_block(json_text(p->data + skip, p->len));
 }
 
 static json_t *
-binary_part(const struct run_item *item, size_t offset, size_t len)
+binary_part(const struct run_item *item, const struct piece *p)
 {
-	char *data = base64_encode(item->data + offset, len);
-	int picture = strncmp(item->mime, "image/", 6) == 0 &&
-	    strcmp(item->mime, "image/svg+xml") != 0;
+	char *data = base64_encode(p->data, p->len);
 	json_t *block;
 
-	if (picture && len == item->len)
+	if (p->len == item->len && media_picture(p->data, p->len) != NULL)
 		block = json_pack("{s:s, s:s, s:s}", "type", "image", "data",
 		    data, "mimeType", item->mime);
 	else
@@ -102,34 +109,35 @@ binary_part(const struct run_item *item, size_t offset, size_t len)
 }
 
 static json_t *
-where(const struct run_item *item, size_t offset, size_t len)
+where(const struct run_item *item, const struct piece *p)
 {
-	if (offset + len < item->len)
+	if (p->offset + p->len < item->len)
 		return json_textf("[bytes %zu to %zu of %zu; to go on: "
-		    "offset %zu]", offset, offset + len, item->len,
-		    offset + len);
-	return json_textf("[bytes %zu to %zu of %zu, the end]", offset,
-	    offset + len, item->len);
+		    "offset %zu]", p->offset, p->offset + p->len, item->len,
+		    p->offset + p->len);
+	return json_textf("[bytes %zu to %zu of %zu, the end]", p->offset,
+	    p->offset + p->len, item->len);
 }
 
 static enum tool_outcome
 answer(struct tool_call *c, const struct run_item *item, size_t offset,
     size_t limit)
 {
-	int text = memchr(item->data, '\0', item->len) == NULL &&
-	    strncmp(item->mime, "text/", 5) == 0;
+	int text = media_type_is_text(item->mime);
 	size_t max = text ? c->conf->result_max_text : BINARY_MAX;
-	size_t len = item->len - offset;
+	struct piece p = { .offset = offset };
 	json_t *part;
 
-	if (limit < max)
-		max = limit;
-	if (len > max)
-		len = max;
-	part = text ? text_part(item, &offset, &len) :
-	    binary_part(item, offset, len);
+	p.data = run_store_read(c->store, item, offset, limit < max ? limit :
+	    max, &p.len);
+	if (p.data == NULL)
+		return refuse(c, "The file is kept no more, or cannot be "
+		    "read.  Run the program again.");
+	part = text && memchr(p.data, '\0', p.len) == NULL ? text_part(&p) :
+	    binary_part(item, &p);
 	c->result = json_pack("{s:[o, o], s:b}", "content", part,
-	    text_block(where(item, offset, len)), "isError", 0);
+	    text_block(where(item, &p)), "isError", 0);
+	free(p.data);
 	return TOOL_ANSWER;
 }
 
@@ -150,9 +158,9 @@ call(struct tool_call *c)
 		item = run_store_find(c->store, uri);
 	if (item == NULL)
 		return refuse(c, "There is nothing of that URI, or not any "
-		    "more: what a run leaves is kept for a limited time "
-		    "(result.keep_age) and space (result.keep).  Run the "
-		    "program again.");
+		    "more: what a run leaves is kept for a limited time and "
+		    "space (result.keep and result.keep_age, or files.quota "
+		    "and files.age).  Run the program again.");
 	if (offset > item->len)
 		return refuse(c, "The offset lies behind the end.");
 	return answer(c, item, offset, limit);

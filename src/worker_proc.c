@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "conf.h"
 #include "fdutil.h"
+#include "job_files.h"
 #include "job_input.h"
 #include "job_record.h"
 #include "job_verdict.h"
@@ -296,6 +297,7 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 	w->cpu_base_us = clock_process_cpu_us(w->pid);
 	w->paused = job->paused;
 	job_inputs_send(&job->spec, w->channel);
+	job_files_bounds(job, &m.files_max, &m.files_bytes);
 	msg_encode_JOB(&wr, &m);
 	channel_send(w->channel, &wr);
 	watch_output(w);
@@ -370,16 +372,10 @@ handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
 		job_exception(w->job, &m);
 		return 0;
 	}
-	case FRAME_IMAGE: {
-		DECODE(IMAGE);
-		job_image(w->job, &m);
-		return 0;
-	}
-	case FRAME_FILE: {
-		DECODE(FILE);
-		job_file(w->job, &m);
-		return 0;
-	}
+	case FRAME_IMAGE:
+	case FRAME_FILE:
+	case FRAME_FILE_PART:
+		return job_files_frame(w->job, f, why);
 	case FRAME_DONE: {
 		DECODE(DONE);
 		on_done(w, &m);
@@ -428,7 +424,8 @@ on_frame(struct channel *ch, const struct frame *f, void *arg)
 	struct worker_proc *w = arg;
 
 	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
-		on_parked(w, f, why); else if (w->state == WORKER_ENDING) {
+		on_parked(w, f, why);
+	else if (w->state == WORKER_ENDING) {
 		/* Condemned: what it still says only adds to its output. */
 		if (f->type != FRAME_DONE)
 			handle_busy_frame(w, f, why);

@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,32 +8,43 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "collect.h"
+#include "scan.h"
 #include "seen.h"
 #include "workerio.h"
 
-#define FILES_WHOLE	32	/* that are sent with their bytes */
-#define FILES_NAMED	256	/* that are named at all */
-#define DEPTH_MAX	8
-#define ENTRIES_MAX	20000	/* looked at before giving up */
-#define PATH_BYTES	1024
-/* Of an IMAGE or FILE payload, for its other fields. */
-#define PAYLOAD_ROOM	(PATH_BYTES + 1024)
-#define DATA_MAX	(16 * MIB - PAYLOAD_ROOM)
+#define NAMED_MAX	64	/* files that are named though not sent */
+#define SHOWN_MAX	64	/* pictures of figures that are remembered */
+/* A file up to this size travels in one frame, a larger one in parts. */
+#define PART_BYTES	(1 * MIB)
+/* Of an IMAGE, which is never in parts, for its other fields. */
+#define PAYLOAD_ROOM	(SCAN_PATH_BYTES + 1024)
+#define IMAGE_MAX	(16 * MIB - PAYLOAD_ROOM)
+/* Bytes that tell what kind of picture a file is. */
+#define MAGIC_BYTES	16
 
 struct found {
-	char		 path[PATH_BYTES];	/* below the scratch dir */
+	char		*path;		/* below the scratch directory */
 	struct timespec	 mtime;
 	ino_t		 ino;
 	off_t		 size;
+	uint64_t	 cost;		/* the larger of its two sizes */
 };
 
 static struct {
 	const char	*scratch, *program;
 	struct stat	 st;		/* of the program as it was written */
+	uint64_t	 files_max, bytes_max;
 	struct found	*found;
-	size_t		 nfound, entries;
+	size_t		 nfound, room;
+	uint64_t	 left;		/* files that are not named */
 	int		 top;		/* the scratch directory, open */
+	struct {
+		ino_t		ino;
+		struct timespec	mtime;
+	} shown[SHOWN_MAX];
+	size_t		 nshown;
 } c;
 
 void
@@ -42,8 +52,45 @@ collect_init(const char *scratch, const char *program)
 {
 	c.scratch = scratch;
 	c.program = program;
+	c.nshown = 0;
 	if (lstat(program, &c.st) == -1)
 		memset(&c.st, 0, sizeof c.st);
+}
+
+void
+collect_bounds(uint64_t files, uint64_t bytes)
+{
+	c.files_max = files;
+	c.bytes_max = bytes;
+}
+
+void
+collect_shown(const char *path)
+{
+	struct stat st;
+
+	if (c.nshown == SHOWN_MAX || lstat(path, &st) == -1)
+		return;
+	c.shown[c.nshown].ino = st.st_ino;
+	c.shown[c.nshown++].mtime = st.st_mtim;
+}
+
+static int
+same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static int
+is_shown(const struct found *f)
+{
+	size_t i;
+
+	for (i = 0; i < c.nshown; i++)
+		if (c.shown[i].ino == f->ino &&
+		    same_time(c.shown[i].mtime, f->mtime))
+			return 1;
+	return 0;
 }
 
 static int
@@ -51,80 +98,76 @@ is_untouched_program(const struct stat *st)
 {
 	return st->st_ino == c.st.st_ino && st->st_dev == c.st.st_dev &&
 	    st->st_size == c.st.st_size &&
-	    st->st_mtim.tv_sec == c.st.st_mtim.tv_sec &&
-	    st->st_mtim.tv_nsec == c.st.st_mtim.tv_nsec;
+	    same_time(st->st_mtim, c.st.st_mtim);
 }
 
-/* Directories in which programs and libraries keep things for themselves. */
 static int
-is_private_dir(const char *name)
+make_room(void)
 {
-	return name[0] == '.' || strcmp(name, "__pycache__") == 0;
+	size_t room = c.room == 0 ? 64 : 2 * c.room;
+	struct found *found;
+
+	if (c.nfound < c.room)
+		return 0;
+	found = realloc(c.found, room * sizeof *found);
+	if (found == NULL)
+		return -1;
+	c.found = found;
+	c.room = room;
+	return 0;
 }
 
 static void
 add(const char *path, const struct stat *st)
 {
+	uint64_t taken = (uint64_t)st->st_blocks * 512;
 	struct found *f;
 
-	if (c.nfound == FILES_NAMED)
+	if (is_untouched_program(st) || seen_unchanged(path, st, c.top))
 		return;
-	if (c.found == NULL)
-		c.found = malloc(FILES_NAMED * sizeof *c.found);
-	if (c.found == NULL)
+	/* The program may have left no memory. */
+	if (make_room() == -1 || (c.found[c.nfound].path = strdup(path)) ==
+	    NULL) {
+		c.left++;
 		return;
+	}
 	f = &c.found[c.nfound++];
-	snprintf(f->path, sizeof f->path, "%s", path);
 	f->mtime = st->st_mtim;
 	f->ino = st->st_ino;
 	f->size = st->st_size;
+	/* A sparse file holds more than it takes, one with room behind its
+	 * end takes more than it holds; the last page of any is not full. */
+	f->cost = taken > (uint64_t)st->st_size + 65536 ? taken :
+	    (uint64_t)st->st_size;
 }
 
-static void	scan(int dirfd, const char *prefix, int depth);
-
 static void
-scan_entry(int dirfd, const char *prefix, const char *name, int depth)
+remember(const char *path, const struct stat *st)
 {
-	char path[PATH_BYTES];
-	struct stat st;
-	int fd;
+	int fd = beneath_open(c.top, path, O_RDONLY | O_NONBLOCK, 0);
 
-	if ((size_t)snprintf(path, sizeof path, "%s%s", prefix, name) >=
-	    sizeof path - 1 ||
-	    fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
-	    st.st_dev != c.st.st_dev)
-		return;
-	if (S_ISREG(st.st_mode) && !is_untouched_program(&st) &&
-	    !seen_unchanged(path, &st, c.top))
-		add(path, &st);
-	if (!S_ISDIR(st.st_mode) || is_private_dir(name) || depth == DEPTH_MAX)
-		return;
-	fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-	    O_CLOEXEC);
 	if (fd == -1)
 		return;
-	strcat(path, "/");
-	scan(fd, path, depth + 1);
+	seen_add_fd(path, st, fd);
+	close(fd);
 }
 
-/* Takes over dirfd. */
-static void
-scan(int dirfd, const char *prefix, int depth)
+static int
+open_top(void)
 {
-	struct dirent *d;
-	DIR *dir = fdopendir(dirfd);
+	c.top = open(c.scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	return c.top;
+}
 
-	if (dir == NULL) {
-		close(dirfd);
+void
+collect_remember(void)
+{
+	seen_forget();
+	if (open_top() == -1)
 		return;
-	}
-	while (c.entries < ENTRIES_MAX && (d = readdir(dir)) != NULL) {
-		if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
-			continue;
-		c.entries++;
-		scan_entry(dirfd, prefix, d->d_name, depth);
-	}
-	closedir(dir);
+	scan_files(c.top, remember);
+	close(c.top);
 }
 
 /* In the order in which they were last written. */
@@ -140,54 +183,20 @@ by_age(const void *a, const void *b)
 	return x->ino < y->ino ? -1 : x->ino > y->ino;
 }
 
-/* Opens a path below dirfd, each part without following a link. */
+/* len bytes from where the file is read; -1 if they cannot be had. */
 static int
-open_below(int dirfd, const char *path)
+read_part(int fd, char *buf, size_t len)
 {
-	char part[PATH_BYTES];
-	const char *slash;
-	int fd = dup(dirfd), next;
-
-	while (fd != -1 && (slash = strchr(path, '/')) != NULL) {
-		memcpy(part, path, slash - path);
-		part[slash - path] = '\0';
-		next = openat(fd, part, O_PATH | O_DIRECTORY | O_NOFOLLOW |
-		    O_CLOEXEC);
-		close(fd);
-		fd = next;
-		path = slash + 1;
-	}
-	if (fd == -1)
-		return -1;
-	next = openat(fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-	    O_CLOEXEC);
-	close(fd);
-	return next;
-}
-
-/* All size bytes of a regular file; NULL if they cannot be had. */
-static char *
-read_whole(int fd, size_t size)
-{
-	struct stat st;
 	size_t at = 0;
 	ssize_t n = 1;
-	char *buf;
 
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode) ||
-	    (size_t)st.st_size != size)
-		return NULL;
-	buf = malloc(size + 1);
-	while (buf != NULL && at < size && n != 0) {
-		n = read(fd, buf + at, size - at);
+	while (at < len && n != 0) {
+		n = read(fd, buf + at, len - at);
 		if (n == -1 && errno != EINTR)
-			break;
+			return -1;
 		at += n > 0 ? n : 0;
 	}
-	if (at == size)
-		return buf;
-	free(buf);
-	return NULL;
+	return at == len ? 0 : -1;
 }
 
 /* The picture formats that MCP clients show, by their first bytes. */
@@ -216,67 +225,137 @@ picture_type(const char *data, size_t len)
 	return NULL;
 }
 
-static void
-send_file(const struct found *f, const char *data)
+/* NULL if the file is no picture, or one that an answer has had. */
+static const char *
+picture_of(const struct found *f, int fd)
 {
-	struct msg_FILE m = { .size = f->size, .whole = data != NULL };
-	struct msg_IMAGE img;
+	char magic[MAGIC_BYTES];
+	ssize_t n;
+
+	if (f->size > IMAGE_MAX || is_shown(f))
+		return NULL;
+	n = pread(fd, magic, sizeof magic, 0);
+	return n <= 0 ? NULL : picture_type(magic, n);
+}
+
+static int
+send_picture(const struct found *f, int fd, const char *mime)
+{
+	struct msg_IMAGE m;
+	char *data = malloc(f->size + 1);
+	int rv = -1;
+
+	if (data != NULL && read_part(fd, data, f->size) == 0) {
+		m.mime = slice_of(mime);
+		m.name = slice_of(f->path);
+		m.data.data = data;
+		m.data.len = f->size;
+		rv = workerio_IMAGE(&m);
+	}
+	free(data);
+	return rv;
+}
+
+/* A file in one frame, or its begin and then the rest. */
+static int
+send_bytes(const struct found *f, int fd)
+{
+	struct msg_FILE m = { .size = f->size, .shown = is_shown(f) };
+	struct msg_FILE_PART part;
+	uint64_t left = f->size;
+	size_t n = left < PART_BYTES ? left : PART_BYTES;
+	char *buf = malloc(n + 1);
+	int rv = -1;
+
+	if (buf != NULL)
+		rv = read_part(fd, buf, n);
+	m.path = slice_of(f->path);
+	m.whole = n == left;
+	m.parts = !m.whole;
+	part.data.data = m.data.data = buf;
+	part.data.len = m.data.len = n;
+	if (rv == 0)
+		rv = workerio_FILE(&m);
+	/* A part that cannot be read is missed: adderd gives the file up. */
+	for (left -= n; rv == 0 && left > 0; left -= n) {
+		n = left < PART_BYTES ? left : PART_BYTES;
+		part.data.len = n;
+		if (read_part(fd, buf, n) == -1 ||
+		    workerio_FILE_PART(&part) == -1)
+			break;
+	}
+	free(buf);
+	return rv;
+}
+
+static int
+send_file(const struct found *f)
+{
+	int fd = beneath_open(c.top, f->path, O_RDONLY | O_NONBLOCK |
+	    O_NOCTTY, 0), rv = -1;
 	const char *mime;
+	struct stat st;
+
+	if (fd == -1)
+		return -1;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size == f->size) {
+		mime = picture_of(f, fd);
+		rv = mime != NULL ? send_picture(f, fd, mime) :
+		    send_bytes(f, fd);
+	}
+	close(fd);
+	return rv;
+}
+
+static int
+send_name(const struct found *f)
+{
+	struct msg_FILE m = { .size = f->size };
 
 	m.path = slice_of(f->path);
-	m.data.data = data == NULL ? "" : data;
-	m.data.len = data == NULL ? 0 : f->size;
-	mime = picture_type(m.data.data, m.data.len);
-	if (mime == NULL) {
-		workerio_FILE(&m);
-		return;
-	}
-	img.mime = slice_of(mime);
-	img.name = m.path;
-	img.data = m.data;
-	workerio_IMAGE(&img);
+	m.data = slice_of("");
+	return workerio_FILE(&m);
 }
 
 static void
-send_found(int dirfd)
+send_found(void)
 {
-	char *data;
+	uint64_t files = c.files_max, bytes = c.bytes_max;
+	unsigned names = NAMED_MAX;
+	const struct found *f;
 	size_t i;
-	int fd;
 
 	qsort(c.found, c.nfound, sizeof *c.found, by_age);
 	for (i = 0; i < c.nfound; i++) {
-		data = NULL;
-		if (i < FILES_WHOLE && c.found[i].size <= DATA_MAX) {
-			fd = open_below(dirfd, c.found[i].path);
-			if (fd != -1) {
-				data = read_whole(fd, c.found[i].size);
-				close(fd);
-			}
-		}
-		send_file(&c.found[i], data);
-		free(data);
+		f = &c.found[i];
+		if (files > 0 && f->cost <= bytes && send_file(f) == 0) {
+			files--;
+			bytes -= f->cost;
+		} else if (names == 0 || send_name(f) == -1)
+			c.left++;
+		else
+			names--;
 	}
 }
 
-void
+uint64_t
 collect_send(void)
 {
-	int dirfd;
+	uint64_t left;
+	size_t i;
 
-	if (!workerio_is_owner())
-		return;
-	c.top = open(c.scratch, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-	    O_CLOEXEC);
-	if (c.top == -1)
-		return;
-	dirfd = dup(c.top);
-	if (dirfd != -1)
-		scan(dirfd, "", 0);
+	if (!workerio_is_owner() || open_top() == -1)
+		return 0;
+	scan_files(c.top, add);
 	if (c.nfound > 0)
-		send_found(c.top);
+		send_found();
 	close(c.top);
+	for (i = 0; i < c.nfound; i++)
+		free(c.found[i].path);
 	free(c.found);
+	left = c.left;
 	c.found = NULL;
-	c.nfound = 0;
+	c.nfound = c.room = c.left = 0;
+	return left;
 }

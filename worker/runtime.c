@@ -202,10 +202,10 @@ cpu_us(struct rusage *ru)
 }
 
 static void
-send_done(const struct pyjob *job, uint64_t cpu_start)
+send_done(const struct pyjob *job, uint64_t cpu_start, uint64_t files_left)
 {
 	struct msg_DONE m = { .exit_code = job->status,
-	    .exited = job->exited };
+	    .exited = job->exited, .files_left = files_left };
 	struct rusage ru = { 0 };
 	int refused = sandbox_trap_last();
 
@@ -260,6 +260,7 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	uint64_t cpu_start = cpu_us(&ru);
 	char *text = xmemdupz(msg->code.data, msg->code.len), *why;
 	const char *trouble = inputs_trouble();
+	uint64_t left = 0;
 
 	source_strip_fence(text, msg->code.len);
 	job->source.data = text;
@@ -279,11 +280,12 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	else {
 		sandbox_trap_forget();
 		collect_init(scratch, program);
+		collect_bounds(msg->files_max, msg->files_bytes);
 		pyjob_run(job);
 		pyend_run(job);
-		collect_send();
+		left = collect_send();
 	}
-	send_done(job, cpu_start);
+	send_done(job, cpu_start, left);
 }
 
 #define REHEARSAL	"print(sum(range(100)))"

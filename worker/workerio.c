@@ -215,5 +215,5 @@ workerio_##T(const struct msg_##T *m)					\
 	return workerio_send(&w);					\
 }
 X(PARKED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
-X(IMAGE,,,) X(FILE,,,) X(DONE,,,)
+X(IMAGE,,,) X(FILE,,,) X(FILE_PART,,,) X(DONE,,,)
 #undef X

@@ -36,7 +36,7 @@ void	workerio_signalled(int sig);
  * if there is no memory left for it. */
 #define X(T, num, dirs, max) int workerio_##T(const struct msg_##T *);
 X(PARKED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
-X(IMAGE,,,) X(FILE,,,) X(DONE,,,)
+X(IMAGE,,,) X(FILE,,,) X(FILE_PART,,,) X(DONE,,,)
 #undef X
 
 #endif

@@ -91,7 +91,7 @@ def send(data):
     while data:
         data = data[os.write(3, data):]
 
-VALUE, EXCEPTION, IMAGE, FILE, DONE = 52, 53, 54, 55, 56
+VALUE, EXCEPTION, IMAGE, FILE, DONE, FILE_PART = 52, 53, 54, 55, 56, 57
 '''
 
 
@@ -133,7 +133,8 @@ def test_names_count_as_bytes_of_files(daemon, client):
     answer = client.run(FRAMES + "name = b'n' * (15 << 20)\n"
         "for i in range(8):\n"
         "    send(frame(IMAGE, mime=b'image/png', name=name, data=b'd'))\n"
-        "    send(frame(FILE, path=name, size=1, whole=True, data=b'd'))\n"
+        "    send(frame(FILE, path=name, size=1, whole=True, shown=False, "
+        "parts=False, data=b'd'))\n"
         "print('sent')\n", timeout=20)
     assert answer.verdict == "ok" and answer.stdout == "sent\n", answer
     peak = harness.proc_status_kib(daemon.pid, "VmHWM") - rss
@@ -141,6 +142,37 @@ def test_names_count_as_bytes_of_files(daemon, client):
     assert peak < 80 * 1024 or harness.sanitized(), \
         "adderd grew by %d KiB" % peak
     assert len(str(answer.result)) < 1 << 20
+
+
+def test_files_that_are_not_what_they_say(client):
+    """Too many parts, too few, of nothing; names that leave the directory."""
+    answer = client.run(FRAMES + """
+def file(path, size, data, parts=True):
+    send(frame(FILE, path=path, size=size, whole=not parts, shown=False,
+        parts=parts, data=data))
+file(b'short', 10, b'12345')
+file(b'long', 10, b'12345')
+send(frame(FILE_PART, data=b'1234567890'))
+file(b'right', 10, b'12345')
+send(frame(FILE_PART, data=b'67890'))
+file(b'huge', 1 << 62, b'')
+file(b'../../etc/x', 1, b'x', False)
+file(b'/etc/x', 1, b'x', False)
+file(b'', 1, b'x', False)
+file(b'a\\0b', 1, b'x', False)
+print('sent')
+""")
+    assert answer.stdout == "sent\n" and answer.verdict == "ok"
+    line = [t for t in answer.texts if t.startswith("files: ")][0]
+    assert "short (10 bytes, left out: it changed" in line
+    assert "long (10 bytes, left out: it changed" in line
+    assert "right (10 bytes, attached)" in line
+    assert "huge (4611686018427387904 bytes, left out" in line or \
+        "huge (9007199254740992 bytes, left out" in line
+    answer = client.run(FRAMES + "send(frame(FILE_PART, data=b'x'))\n"
+        "print('still')")
+    assert answer.stdout == "still\n"
+    assert client.run("print(1)").stdout == "1\n"
 
 
 def test_a_flood_of_frames_holds_up_nobody(daemon, client, other):

@@ -141,14 +141,15 @@ def test_short_output_is_not_kept(reader):
 
 def test_files_are_links(reader, keeping):
     answer = reader.run("for n in range(60): pass\n"
-        "open('a b.csv', 'w').write('1,2\\n')\n"
+        "open('a b.csv', 'w').write('1,2\\n' * 2000)\n"
         "open('x.bin', 'wb').write(bytes(range(256)))\n")
     assert [f["type"] for f in answer.files] == ["resource_link"] * 2
     by_name = {f["name"]: f for f in answer.files}
     link = by_name["a b.csv"]
-    assert link["uri"].endswith("/a%20b.csv") and link["size"] == 4
+    assert link["uri"].endswith("/a%20b.csv") and link["size"] == 8000
     assert link["mimeType"] == "text/csv"
-    assert tool(reader, "read_file", uri=link["uri"]).texts[0] == "1,2\n"
+    assert tool(reader, "read_file", uri=link["uri"],
+        limit=8).texts[0] == "1,2\n" * 2
     binary = by_name["x.bin"]["uri"]
     content = reader.rpc("resources/read",
         {"uri": binary})["result"]["contents"]
@@ -159,7 +160,8 @@ def test_files_are_links(reader, keeping):
     # Another connection may read what it knows the name of, but finds it in
     # no list.
     other = keeping.connect()
-    assert tool(other, "read_file", uri=link["uri"]).texts[0] == "1,2\n"
+    assert tool(other, "read_file", uri=link["uri"],
+        limit=4).texts[0] == "1,2\n"
     assert other.rpc("resources/list")["result"]["resources"] == []
 
 
@@ -201,7 +203,8 @@ def test_what_is_kept_is_bounded():
 def test_what_is_kept_goes_after_its_time():
     with Daemon(dict(KEEP, **{"result.keep_age": "1s"})) as daemon:
         client = daemon.connect()
-        uri = client.run("open('f', 'w').write('x')").files[0]["uri"]
+        uri = client.run("open('f', 'w').write('x' * 5000)").files[0][
+            "uri"]
         eventually(lambda: tool(client, "read_file", uri=uri).is_error,
             "the file is gone", 10)
 

@@ -136,31 +136,32 @@ test_field_errors(void **state)
 	} cases[] = {
 #define CASE(what, bytes, why)	{ what, bytes, sizeof bytes - 1, why }
 #define EXIT_CODE		"\xa9" "exit_code"
-		/* and two fields that every case has alike */
+		/* and three fields that every case has alike */
 #define EXITED			"\xa6" "denied\xa0" "\xa6" "signal\x00" \
+				"\xaa" "files_left\x00" \
 				"\xa6" "exited"
 #define CPU			"\xa6" "cpu_us"
 #define PEAK			"\xa8" "peak_kib"
-		CASE("right", "\x86" EXIT_CODE "\x00" EXITED "\xc2"
+		CASE("right", "\x87" EXIT_CODE "\x00" EXITED "\xc2"
 		    CPU "\x01" PEAK "\x02", NULL),
-		CASE("reordered", "\x86" PEAK "\x02" CPU "\x01"
+		CASE("reordered", "\x87" PEAK "\x02" CPU "\x01"
 		    EXITED "\xc3" EXIT_CODE "\xff", NULL),
-		CASE("unknown field", "\x87" "\xa1" "x" "\x00" EXIT_CODE
+		CASE("unknown field", "\x88" "\xa1" "x" "\x00" EXIT_CODE
 		    "\x00" EXITED "\xc2" CPU "\x01" PEAK "\x02", NULL),
-		CASE("missing field", "\x85" EXIT_CODE "\x00" EXITED "\xc2"
+		CASE("missing field", "\x86" EXIT_CODE "\x00" EXITED "\xc2"
 		    CPU "\x01", "peak_kib is missing"),
-		CASE("text for a number", "\x86" EXIT_CODE "\xa1" "0" EXITED
+		CASE("text for a number", "\x87" EXIT_CODE "\xa1" "0" EXITED
 		    "\xc2" CPU "\x01" PEAK "\x02", "exit_code"),
-		CASE("number for a boolean", "\x86" EXIT_CODE "\x00" EXITED
+		CASE("number for a boolean", "\x87" EXIT_CODE "\x00" EXITED
 		    "\x01" CPU "\x01" PEAK "\x02", "exited"),
-		CASE("negative for unsigned", "\x86" EXIT_CODE "\x00" EXITED
+		CASE("negative for unsigned", "\x87" EXIT_CODE "\x00" EXITED
 		    "\xc2" CPU "\xff" PEAK "\x02", "cpu_us"),
-		CASE("nil", "\x86" EXIT_CODE "\xc0" EXITED "\xc2" CPU "\x01"
+		CASE("nil", "\x87" EXIT_CODE "\xc0" EXITED "\xc2" CPU "\x01"
 		    PEAK "\x02", "exit_code"),
-		CASE("float", "\x86" EXIT_CODE "\xca\0\0\0\0" EXITED "\xc2"
+		CASE("float", "\x87" EXIT_CODE "\xca\0\0\0\0" EXITED "\xc2"
 		    CPU "\x01" PEAK "\x02", "exit_code"),
 		CASE("key is no text", "\x81" "\x01" "\x01", "missing"),
-		CASE("left-over byte", "\x86" EXIT_CODE "\x00" EXITED "\xc2"
+		CASE("left-over byte", "\x87" EXIT_CODE "\x00" EXITED "\xc2"
 		    CPU "\x01" PEAK "\x02" "\x00", "well-formed"),
 		CASE("array", "\x91\x00", "not a map"),
 		CASE("nothing", "", "well-formed"),
@@ -219,7 +220,7 @@ test_split(void **state)
 		{ "above the cap", 1025, 56, 0, WORKER_TO_SERVER, -1 },
 		{ "wrong direction", 1, 56, 0, SERVER_TO_WORKER, -1 },
 		{ "job from a worker", 1, 40, 0, WORKER_TO_SERVER, -1 },
-		{ "unknown type", 1, 57, 0, WORKER_TO_SERVER, -1 },
+		{ "unknown type", 1, 58, 0, WORKER_TO_SERVER, -1 },
 		{ "type 0", 0, 0, 0, WORKER_TO_SERVER, -1 },
 		{ "reserved bytes", 1, 56, 1, WORKER_TO_SERVER, -1 },
 		{ "4 GiB", 0xffffffffu, 56, 0, WORKER_TO_SERVER, -1 },

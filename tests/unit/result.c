@@ -33,7 +33,7 @@ static struct job_file
 file(const char *name, const char *data, size_t len)
 {
 	struct job_file f = { str(name), str(""), str(data), len, len, 1,
-	    NULL, 0 };
+	    NULL, 0, NULL, NULL, 0 };
 
 	return f;
 }
@@ -440,20 +440,35 @@ test_links(void **state)
 	struct result_options o = { .store = store, .links = 1 };
 	struct job_result r = ok();
 	struct job_file f = file("d/a b.csv", "1,2\n", 4);
+	struct job_file large = file("d/a b.csv", xcalloc(1, 8193), 8192);
 	json_t *result;
 	char *got;
 
-	run_store_bound(store, 1000, 3600000000ULL);
-	r.files = &f;
+	memset(large.data, '1', large.len);
+	run_store_bound(store, 10000, 3600000000ULL);
+	r.files = &large;
 	r.nfiles = 1;
 	result = result_of_job(&r, NULL, &o);
 	got = summary(result);
-	assert_string_equal(got, "text:files: d/a b.csv (4 bytes, linked: "
+	assert_string_equal(got, "text:files: d/a b.csv (8192 bytes, linked: "
 	    "read_file reads it)|resource_link:text/csv");
+	free(got);
+	assert_int_equal(run_store_find(store,
+	    "adder://run/r1/d/a%20b.csv")->len, 8192);
+	json_decref(result);
+	/* A small text is there at once, and kept all the same. */
+	r.files = &f;
+	run_store_bound(store, 0, 0);
+	run_store_bound(store, 10000, 3600000000ULL);
+	result = result_of_job(&r, NULL, &o);
+	got = summary(result);
+	assert_string_equal(got, "text:files: d/a b.csv (4 bytes, attached)|"
+	    "resource:adder://run/r1/d/a%20b.csv");
 	free(got);
 	assert_int_equal(run_store_find(store,
 	    "adder://run/r1/d/a%20b.csv")->len, 4);
 	json_decref(result);
+	r.files = &large;
 	/* Older peers, and those who want all, get it at once. */
 	o.links = 0;
 	result = result_of_job(&r, NULL, &o);

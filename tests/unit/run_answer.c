@@ -36,10 +36,12 @@ static void
 test_run(void **state)
 {
 	struct job_file image = { str("1.png"), str(""),
-	    str("\x89PNG\r\n\x1a\n"), 8, 8, 1, NULL, 0 };
+	    str("\x89PNG\r\n\x1a\n"), 8, 8, 1, NULL, 0, NULL, NULL, 0 };
 	struct job_file files[] = {
-	    { str("a.csv"), str(""), str("1,2"), 3, 3, 1, NULL, 0 },
-	    { str("big"), str(""), str(""), 0, 99, 0, NULL, 0 } };
+	    { str("a.csv"), str(""), str("1,2"), 3, 3, 1, NULL, 0, NULL,
+		NULL, 0 },
+	    { str("big"), str(""), str(""), 0, 99, 0, NULL, 0, NULL, NULL,
+		0 } };
 	struct job_result r = { .verdict = VERDICT_EXCEPTION, .exit_code = 1,
 	    .reason = str("Why."), .exc_type = str("E"),
 	    .exc_message = str(""), .traceback = str("T"), .run_id = "r",
@@ -109,7 +111,8 @@ test_returncodes(void **state)
 static void
 test_eval_text(void **state)
 {
-	struct job_file f = { str("a"), str(""), str("hi"), 2, 2, 1, NULL, 0 };
+	struct job_file f = { str("a"), str(""), str("hi"), 2, 2, 1, NULL, 0,
+	    NULL, NULL, 0 };
 	struct job_result r = { .verdict = VERDICT_EXCEPTION, .exit_code = 1,
 	    .traceback = str("Trace\n"), .files = &f, .nfiles = 1 };
 

@@ -111,18 +111,18 @@ test_lists(void **state)
 	add(s, "b", &you, "2", 1);
 	add(s, "c", &me, "3", 1);
 	add(s, "c", &me, "4", 1);
-	item = run_store_next(s, &me, 0);
+	item = run_store_next(s, &me, "", 0);
 	assert_string_equal(item->name, "1");
-	item = run_store_next(s, &me, item->serial);
+	item = run_store_next(s, &me, "", item->serial);
 	assert_string_equal(item->name, "3");
-	item = run_store_next(s, &me, item->serial);
+	item = run_store_next(s, &me, "", item->serial);
 	assert_string_equal(item->name, "4");
-	assert_null(run_store_next(s, &me, item->serial));
+	assert_null(run_store_next(s, &me, "", item->serial));
 	/* Nobody else finds in a list what somebody left, but it is there. */
 	run_store_disown(s, &me);
-	assert_null(run_store_next(s, &me, 0));
+	assert_null(run_store_next(s, &me, "", 0));
 	assert_non_null(run_store_find(s, "adder://run/c/4"));
-	assert_non_null(run_store_next(s, &you, 0));
+	assert_non_null(run_store_next(s, &you, "", 0));
 	run_store_free(&s);
 }
 

@@ -15,7 +15,8 @@ import time
 
 FRAMES = {"WORKER_FORK": 12, "ZYGOTE_READY": 21, "WORKER_FORKED": 23,
           "WORKER_REFUSED": 24, "JOB": 40, "INPUT_FILE": 41, "PARKED": 50,
-          "STARTED": 51, "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54, "FILE": 55, "DONE": 56}
+          "STARTED": 51, "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54,
+          "FILE": 55, "DONE": 56, "FILE_PART": 57}
 NAMES = {number: name for name, number in FRAMES.items()}
 MODULES = ("numpy,scipy.optimize,scipy.integrate,scipy.stats,scipy.linalg,"
            "scipy.signal,scipy.interpolate,scipy.special,scipy.sparse,"
@@ -161,7 +162,15 @@ class Result:
 
     @property
     def files(self):
-        return {f["path"].decode(): f for f in self.all("FILE")}
+        """{path: FILE}, one that came in parts put together."""
+        found, last = {}, None
+        for name, f in self.frames:
+            if name == "FILE":
+                last = found[f["path"].decode()] = dict(f)
+            elif name == "FILE_PART":
+                last["data"] += f["data"]
+                last["whole"] = len(last["data"]) == last["size"]
+        return found
 
     def __repr__(self):
         return "<stdout %r stderr %r exit %r %r>" % (
@@ -228,7 +237,8 @@ class Worker:
         r.times["JOB"] = start
         self._send(frame("JOB", {
             "code": code, "stdin_data": stdin, "policy": policy,
-            "limits": limits or self.limits, "live": live}))
+            "limits": limits or self.limits, "live": live,
+            "files_max": 32, "files_bytes": 32 << 20}))
         self._gather(r, start, timeout, kill_after)
         r.status = self.end()
         return r
