@@ -116,11 +116,12 @@ cgroup_describe(const struct cgroup_root *r)
 }
 
 static int
-limit_v2(struct cgroup_root *r, uint64_t id, const struct limits *lim)
+limit_v2(struct cgroup_root *r, uint64_t id, const struct limits *lim,
+    int whole)
 {
 	if (lim->memory != 0 &&
 	    (write_number(r, id, "memory.max", lim->memory) == -1 ||
-	    write_in(r, id, "memory.oom.group", "1") == -1))
+	    write_in(r, id, "memory.oom.group", whole ? "1" : "0") == -1))
 		return -1;
 	/* Not there without swap accounting. */
 	if (write_in(r, id, "memory.swap.max", "0") == -1 && errno != ENOENT)
@@ -133,7 +134,8 @@ limit_v2(struct cgroup_root *r, uint64_t id, const struct limits *lim)
 }
 
 static int
-limit_v1(struct cgroup_root *r, uint64_t id, const struct limits *lim)
+limit_v1(struct cgroup_root *r, uint64_t id, const struct limits *lim,
+    int whole)
 {
 	if (lim->memory == 0)
 		return 0;
@@ -147,14 +149,16 @@ limit_v1(struct cgroup_root *r, uint64_t id, const struct limits *lim)
 }
 
 int
-cgroup_make(struct cgroup_root *r, uint64_t id, const struct limits *lim)
+cgroup_make(struct cgroup_root *r, uint64_t id, const struct limits *lim,
+    int whole)
 {
 	char name[32];
 
 	snprintf(name, sizeof name, "%" PRIu64, id);
 	if (mkdirat(r->fd, name, 0755) == -1)
 		return -1;
-	if ((r->place.version == 2 ? limit_v2 : limit_v1)(r, id, lim) == -1) {
+	if ((r->place.version == 2 ? limit_v2 : limit_v1)(r, id, lim,
+	    whole) == -1) {
 		int saved = errno;
 
 		unlinkat(r->fd, name, AT_REMOVEDIR);
@@ -216,7 +220,11 @@ cgroup_usage(struct cgroup_root *r, uint64_t id, struct cgroup_usage *u)
 	memset(u, 0, sizeof *u);
 	if (read_in(r, id, v2 ? "memory.events" : "memory.oom_control", buf,
 	    sizeof buf) > 0)
-		u->oom = find_number(buf, "oom_kill") > 0;
+		u->kills = find_number(buf, "oom_kill");
+	u->oom = u->kills > 0;
+	if (read_in(r, id, v2 ? "memory.current" : "memory.usage_in_bytes",
+	    buf, sizeof buf) > 0)
+		u->now = strtoull(buf, NULL, 10);
 	if (read_in(r, id, v2 ? "memory.peak" : "memory.max_usage_in_bytes",
 	    buf, sizeof buf) > 0)
 		u->peak_kib = strtoull(buf, NULL, 10) / 1024;

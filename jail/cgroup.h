@@ -17,6 +17,8 @@ struct cgroup_root;
 /* What a group knows when its worker is dead. */
 struct cgroup_usage {
 	int		oom;		/* the kernel killed it for memory */
+	uint64_t	kills;		/* processes, one by one */
+	uint64_t	now;		/* bytes that it holds, 0 if unknown */
 	uint64_t	peak_kib;	/* 0 if unknown */
 };
 
@@ -27,8 +29,10 @@ struct cgroup_root *cgroup_open(void);
 void	cgroup_close(struct cgroup_root **);
 /* "v2 at PATH" or "v1 at PATH". */
 const char *cgroup_describe(const struct cgroup_root *);
-/* A group named by id.  0, or -1 with errno. */
-int	cgroup_make(struct cgroup_root *, uint64_t id, const struct limits *);
+/* A group named by id, which for want of memory ends as a whole where the
+ * kernel can do that, or process by process.  0, or -1 with errno. */
+int	cgroup_make(struct cgroup_root *, uint64_t id, const struct limits *,
+	    int whole);
 int	cgroup_attach(struct cgroup_root *, uint64_t id, pid_t);
 /* Kills all in it. */
 void	cgroup_kill(struct cgroup_root *, uint64_t id);

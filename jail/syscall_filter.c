@@ -80,9 +80,30 @@ static const char *const allow_cgroup[] = { SYSCALLS_ALLOW_CGROUP(NAME) NULL };
 static const char *const refuse_eperm[] = { SYSCALLS_EPERM(NAME) NULL };
 static const char *const refuse_enosys[] = { SYSCALLS_ENOSYS(NAME) NULL };
 
+/* A state of a session forks siblings of itself; where its programs may start
+ * no processes its leader is asked about each. */
 static int
-add_clone(scmp_filter_ctx ctx, int processes)
+add_clone_of_state(scmp_filter_ctx ctx, int processes)
 {
+	if (processes)
+		return RULE(ctx, SCMP_ACT_ALLOW, "clone",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ,
+		    CLONE_FORBIDDEN & ~CLONE_PARENT, 0));
+	if (RULE(ctx, SCMP_ACT_ALLOW, "clone",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_FORBIDDEN,
+	    CLONE_THREAD)) < 0)
+		return -1;
+	return RULE(ctx, SCMP_ACT_NOTIFY, "clone",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+static int
+add_clone(scmp_filter_ctx ctx, int processes, enum filter_role role)
+{
+	if (role == FILTER_LEADER)
+		return add(ctx, SCMP_ACT_ALLOW, "vfork", NULL, 0);
+	if (role == FILTER_STATE)
+		return add_clone_of_state(ctx, processes);
 	if (processes)
 		return RULE(ctx, SCMP_ACT_ALLOW, "clone",
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FORBIDDEN, 0));
@@ -121,6 +142,26 @@ add_tgkill_of_pid_1(scmp_filter_ctx ctx)
 	return 0;
 }
 
+/* The leader of a session may signal whom it sees.  Its states do so in a pid
+ * namespace, leaving out pid 1, which is the leader, and elsewhere not. */
+static int
+add_signals_of_session(scmp_filter_ctx ctx, const struct filter_options *o)
+{
+	static const char *const send[] = { "kill", "tgkill",
+	    "rt_sigqueueinfo", "rt_tgsigqueueinfo", NULL };
+	const char *const *name;
+	int rv = 0;
+
+	for (name = send; rv >= 0 && *name != NULL; name++) {
+		if (o->role == FILTER_LEADER)
+			rv = add(ctx, SCMP_ACT_ALLOW, *name, NULL, 0);
+		else if (o->own_pid_ns)
+			rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
+			    SCMP_A0(SCMP_CMP_NE, OWN_PID));
+	}
+	return rv;
+}
+
 /*
  * Signals.  Where a worker is pid 1 of its namespace the kernel ignores what
  * a job sends to itself by default disposition, so these calls trap and are
@@ -135,6 +176,8 @@ add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 	const char *const *name;
 	int rv;
 
+	if (o->role != FILTER_WORKER)
+		return add_signals_of_session(ctx, o);
 	for (name = self; *name != NULL; name++)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID))) < 0)
@@ -171,16 +214,23 @@ add_prctl(scmp_filter_ctx ctx)
 }
 
 static int
-add_ioctl(scmp_filter_ctx ctx)
+add_ioctl(scmp_filter_ctx ctx, enum filter_role role)
 {
 	static const unsigned long requests[] = { FIONBIO, FIOCLEX, FIONCLEX,
 	    TCGETS, FIONREAD, TIOCGWINSZ };
+	static const unsigned long gate[] = { SECCOMP_IOCTL_NOTIF_RECV,
+	    SECCOMP_IOCTL_NOTIF_SEND };
 	size_t i;
 	int rv;
 
 	for (i = 0; i < sizeof requests / sizeof requests[0]; i++)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, requests[i]))) < 0)
+			return rv;
+	for (i = 0; role == FILTER_LEADER &&
+	    i < sizeof gate / sizeof gate[0]; i++)
+		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, gate[i]))) < 0)
 			return rv;
 	return 0;
 }
@@ -260,10 +310,10 @@ add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 {
 	int rv;
 
-	if ((rv = add_clone(ctx, o->processes)) < 0 ||
+	if ((rv = add_clone(ctx, o->processes, o->role)) < 0 ||
 	    (rv = add_signals(ctx, o)) < 0 ||
 	    (rv = add_prctl(ctx)) < 0 ||
-	    (rv = add_ioctl(ctx)) < 0 ||
+	    (rv = add_ioctl(ctx, o->role)) < 0 ||
 	    (rv = add_fcntl(ctx)) < 0 ||
 	    (rv = add_socketpair(ctx)) < 0 ||
 	    (rv = add_affinity(ctx, o->own_pid_ns)) < 0)
@@ -295,6 +345,8 @@ add_policy(scmp_filter_ctx ctx, const struct filter_options *o)
 	for (name = refuse_eperm; *name != NULL; name++) {
 		if (o->processes && (strcmp(*name, "fork") == 0 ||
 		    strcmp(*name, "vfork") == 0))
+			continue;
+		if (o->role == FILTER_LEADER && strcmp(*name, "vfork") == 0)
 			continue;
 		if ((rv = add(ctx, SCMP_ACT_ERRNO(EPERM), *name, NULL, 0)) < 0)
 			return rv;
@@ -369,4 +421,13 @@ filter_load(const struct syscall_filter *f)
 	struct sock_fprog prog = { .len = f->n, .filter = f->insns };
 
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
+
+int
+filter_load_gated(const struct syscall_filter *f)
+{
+	struct sock_fprog prog = { .len = f->n, .filter = f->insns };
+
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	    SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
 }

@@ -36,9 +36,16 @@
 #define MSG_WORKER_FORK(F)						\
 	F(U64, generation)						\
 	F(U64, worker)		/* never used twice */			\
+	F(BOOL, session)	/* to be the leader of a session */	\
 	F(LIMITS, limits)
 #define MSG_WORKER_KILL(F)						\
 	F(U64, worker)
+#define MSG_WORKER_LOOK(F)						\
+	F(U64, worker)
+#define MSG_WORKER_USES(F)						\
+	F(U64, worker)							\
+	F(U64, kills)		/* processes that its group ended */	\
+	F(U64, memory)		/* bytes that its group holds, 0: unknown */
 #define MSG_KEEPER_READY(F)						\
 	F(U64, version)		/* PROTO_VERSION */			\
 	F(BIN, report)		/* of the probe, a line a layer */	\
@@ -113,6 +120,33 @@
 	F(U64, files_left)	/* files that no frame has named */	\
 	F(U64, signal)		/* that the program sent itself, 0 for none; \
 				 * always the last */
+
+#define MSG_SESSION_CALL(F)						\
+	F(U64, state)		/* which of the leader's */		\
+	F(U64, call)		/* never used twice */
+#define MSG_SESSION_SETTLE(F)						\
+	F(U64, call)							\
+	F(BOOL, keep)		/* what the call made of the state */
+#define MSG_SESSION_BRANCH(F)						\
+	F(U64, state)		/* to start from */			\
+	F(U64, branch)		/* the new one */
+#define MSG_SESSION_STOP(F)						\
+	F(U64, state)
+#define MSG_SESSION_BEGIN(F)						\
+	F(U64, version)
+#define MSG_SESSION_SETTLED(F)						\
+	F(U64, call)							\
+	F(U64, fate)		/* enum session_fate */			\
+	F(I64, status)		/* as from wait(2), -1 if it lives */	\
+	F(U64, cpu_us)							\
+	F(U64, peak_kib)	/* 0 if unknown */			\
+	F(BOOL, threads)	/* threads live on in the state */
+#define MSG_SESSION_BRANCHED(F)						\
+	F(U64, branch)							\
+	F(BOOL, made)
+#define MSG_SESSION_LOST(F)						\
+	F(U64, state)							\
+	F(I64, status)		/* as from wait(2) */
 
 #define MSG_FIELD_U64(name)	uint64_t name;
 #define MSG_FIELD_I64(name)	int64_t name;

@@ -8,7 +8,8 @@
  * A frame is an 8-byte header (u32 payload length, u16 type, u16 zero, all
  * big-endian) and one msgpack map as payload.  Control links are
  * SOCK_SEQPACKET, one frame a packet, with descriptors as SCM_RIGHTS; the
- * job link of a worker is SOCK_STREAM.
+ * job link of a worker is SOCK_STREAM, the session link of a session's leader
+ * SOCK_SEQPACKET with descriptors.
  */
 #define PROTO_VERSION		2
 #define FRAME_HEADER_BYTES	8
@@ -24,7 +25,9 @@ enum frame_dir {
 	KEEPER_TO_ZYGOTE = 1 << 2,
 	ZYGOTE_TO_KEEPER = 1 << 3,
 	SERVER_TO_WORKER = 1 << 4,
-	WORKER_TO_SERVER = 1 << 5
+	WORKER_TO_SERVER = 1 << 5,
+	SERVER_TO_LEADER = 1 << 6,
+	LEADER_TO_SERVER = 1 << 7
 };
 
 #define KIB	1024u
@@ -40,6 +43,7 @@ enum frame_dir {
 	X(WORKER_KILL,    13, SERVER_TO_KEEPER, 1 * KIB)		\
 	X(KEEPER_START,   14, SERVER_TO_KEEPER, 4 * KIB)		\
 	X(SOCKET_REMOVE,  15, SERVER_TO_KEEPER, 4 * KIB)		\
+	X(WORKER_LOOK,    16, SERVER_TO_KEEPER, 1 * KIB)		\
 	/* control: what happened */					\
 	X(KEEPER_READY,   20, KEEPER_TO_SERVER, 8 * KIB)		\
 	X(ZYGOTE_READY,   21, ZYGOTE_TO_KEEPER | KEEPER_TO_SERVER, 48 * KIB) \
@@ -48,17 +52,27 @@ enum frame_dir {
 	X(WORKER_REFUSED, 24, ZYGOTE_TO_KEEPER | KEEPER_TO_SERVER, 4 * KIB) \
 	X(WORKER_EXITED,  25, KEEPER_TO_SERVER, 1 * KIB)		\
 	X(KEEPER_GONE,    26, KEEPER_TO_SERVER, 1 * KIB)		\
+	X(WORKER_USES,    27, KEEPER_TO_SERVER, 1 * KIB)		\
 	/* job link */							\
 	X(JOB,            40, SERVER_TO_WORKER, 64 * MIB)		\
 	X(INPUT_FILE,     41, SERVER_TO_WORKER, 64 * MIB)		\
-	X(PARKED,         50, WORKER_TO_SERVER, 1 * KIB)		\
+	X(PARKED,         50, WORKER_TO_SERVER | LEADER_TO_SERVER, 1 * KIB) \
 	X(STARTED,        51, WORKER_TO_SERVER, 1 * KIB)		\
 	X(VALUE,          52, WORKER_TO_SERVER, 1 * MIB)		\
 	X(EXCEPTION,      53, WORKER_TO_SERVER, 1 * MIB)		\
 	X(IMAGE,          54, WORKER_TO_SERVER, 16 * MIB)		\
 	X(FILE,           55, WORKER_TO_SERVER, 16 * MIB)		\
 	X(DONE,           56, WORKER_TO_SERVER, 1 * KIB)		\
-	X(FILE_PART,      57, WORKER_TO_SERVER, 2 * MIB)
+	X(FILE_PART,      57, WORKER_TO_SERVER, 2 * MIB)		\
+	/* session link */						\
+	X(SESSION_CALL,   60, SERVER_TO_LEADER, 1 * KIB)		\
+	X(SESSION_SETTLE, 61, SERVER_TO_LEADER, 1 * KIB)		\
+	X(SESSION_BRANCH, 62, SERVER_TO_LEADER, 1 * KIB)		\
+	X(SESSION_STOP,   63, SERVER_TO_LEADER, 1 * KIB)		\
+	X(SESSION_BEGIN,  64, SERVER_TO_LEADER, 1 * KIB)		\
+	X(SESSION_SETTLED, 70, LEADER_TO_SERVER, 1 * KIB)		\
+	X(SESSION_BRANCHED, 71, LEADER_TO_SERVER, 1 * KIB)		\
+	X(SESSION_LOST,   72, LEADER_TO_SERVER, 1 * KIB)
 
 enum frame_type {
 #define X(name, num, dirs, max) FRAME_##name = (num),
@@ -76,6 +90,10 @@ enum frame_type {
 
 /* Exit status of a worker that could not be confined: it ran no job. */
 #define WORKER_EXIT_SANDBOX	125
+
+/* What became of the variables of a session in a call. */
+enum session_fate { SESSION_NONE = 0, SESSION_KEPT = 1, SESSION_ROLLED_BACK = 2,
+    SESSION_GONE = 3 };
 
 /* How a job may run; see "policy" in adderd.conf(5). */
 enum policy { POLICY_ISOLATED = 0, POLICY_RESTRICTED = 1 };

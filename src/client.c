@@ -1,6 +1,8 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <event2/event.h>

@@ -115,6 +115,18 @@ X(result_structured, BOOL, "result.structured", "off", 0, 0, RELOAD,	\
   "Whether an answer has its text also as structuredContent, for clients that show a model nothing else.") \
 X(compat_tools, BOOL, "compat.tools", "off", 0, 0, RELOAD,		\
   "Whether run_python also goes by the names that other servers gave it: run_python_ephemeral and execute_python_code.") \
+X(sessions_max, UINT, "sessions.max", "100", 0, 65536, RELOAD,		\
+  "Sessions that may be open at once; 0 offers none.")			\
+X(sessions_memory, SIZE, "sessions.memory", "4g", 0, 1099511627776, RELOAD, \
+  "Memory that all sessions together may hold, where control groups count it; the one unused for longest ends to make room.  0 for no limit.") \
+X(sessions_ttl, TIME, "sessions.ttl", "30m", 1, 604800000, RELOAD,	\
+  "Time after which a session ends if nothing is run in it.")		\
+X(sessions_ttl_max, TIME, "sessions.ttl_max", "24h", 1, 2592000000, RELOAD, \
+  "Longest such time that a client may ask for; longer ones are lowered to it.") \
+X(sessions_max_age, TIME, "sessions.max_age", "24h", 1, 2592000000, RELOAD, \
+  "Time after which a session ends in any case.")			\
+X(sessions_node, STR, "sessions.node", "", 0, 0, RELOAD,		\
+  "Name of this server at the start of a session_id, for balancers; empty for that of the host.") \
 X(python_env, STR, "python.env", "@default", 0, 0, RELOAD,		\
   "Virtual environment that workers import from; system for the distribution's packages, @default for the one adderd was built with.") \
 X(python_modules, STR, "python.modules",				\

@@ -18,6 +18,7 @@
 #include "mem.h"
 #include "metrics.h"
 #include "pool.h"
+#include "sandboxes.h"
 #include "supervisor.h"
 
 struct dispatcher {
@@ -26,6 +27,8 @@ struct dispatcher {
 	struct pool		*pool;
 	struct supervisor	*supervisor;
 	struct job_queue	 queue;
+	struct job_queue	 sessions;	/* runnable in theirs */
+	struct sandboxes	*sandboxes;
 	TAILQ_HEAD(, job)	 running;
 	unsigned		 nrunning;
 	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
@@ -53,6 +56,8 @@ static void	on_file(struct job *, const struct job_file *, int, void *);
 static void	on_available(void *);
 static void	on_returned(struct job *, void *);
 static void	on_born(const char *, void *);
+static void	on_runnable(struct job *, void *);
+static void	on_failed(struct job *, int, void *);
 static void	dispatch(evutil_socket_t, short, void *);
 static void	answer_refused(evutil_socket_t, short, void *);
 static void	on_queue_timer(evutil_socket_t, short, void *);
@@ -64,6 +69,9 @@ static const struct job_observer job_observer = {
 static const struct pool_observer pool_observer = {
 	on_available, on_returned, on_born
 };
+static const struct sandboxes_observer sandboxes_observer = {
+	on_runnable, on_failed, on_available
+};
 
 struct dispatcher *
 dispatcher_new(struct event_base *base, struct conf *conf, char **why)
@@ -73,12 +81,15 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	d->base = base;
 	d->conf = conf_ref(conf);
 	job_queue_init(&d->queue);
+	job_queue_init(&d->sessions);
 	TAILQ_INIT(&d->running);
 	TAILQ_INIT(&d->refused);
 	d->ev_refused = event_new(base, -1, 0, answer_refused, d);
 	d->ev_dispatch = event_new(base, -1, 0, dispatch, d);
 	d->ev_queue = event_new(base, -1, 0, on_queue_timer, d);
 	d->pool = pool_new(base, conf, &pool_observer, d);
+	d->sandboxes = sandboxes_new(base, conf, &sandboxes_observer, d);
+	pool_set_sandboxes(d->pool, d->sandboxes);
 	d->supervisor = supervisor_new(base, conf, d->pool, why);
 	if (d->supervisor == NULL)
 		dispatcher_free(&d);
@@ -142,6 +153,14 @@ drop_list(struct dispatcher *d)
 		job_queue_remove(&d->queue, job);
 		job_drop(job);
 	}
+	while ((job = job_queue_next(&d->sessions, NULL)) != NULL) {
+		job_queue_remove(&d->sessions, job);
+		job_drop(job);
+	}
+	while ((job = sandboxes_oldest(d->sandboxes)) != NULL) {
+		sandboxes_withdraw(d->sandboxes, job);
+		job_drop(job);
+	}
 	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
 		TAILQ_REMOVE(&d->refused, job, entry);
 		job_drop(job);
@@ -161,6 +180,7 @@ dispatcher_free(struct dispatcher **dp)
 	*dp = NULL;
 	supervisor_free(&d->supervisor);
 	drop_list(d);
+	sandboxes_free(&d->sandboxes);
 	pool_free(&d->pool);
 	log_pipe_close_all();
 	event_free(d->ev_queue);
@@ -176,14 +196,54 @@ dispatcher_reload(struct dispatcher *d, struct conf *conf)
 	conf_unref(&d->conf);
 	d->conf = conf_ref(conf);
 	pool_set_conf(d->pool, conf);
+	sandboxes_set_conf(d->sandboxes, conf);
 	supervisor_reload(d->supervisor, conf);
+}
+
+static unsigned
+waiting(const struct dispatcher *d)
+{
+	return d->queue.n + d->sessions.n + sandboxes_waiting(d->sandboxes);
+}
+
+/* The job that has waited longest, for a worker or for its session. */
+static struct job *
+oldest_job(const struct dispatcher *d)
+{
+	struct job *job[3], *oldest = NULL;
+	int i;
+
+	job[0] = job_queue_oldest(&d->queue);
+	job[1] = job_queue_oldest(&d->sessions);
+	job[2] = sandboxes_oldest(d->sandboxes);
+	for (i = 0; i < 3; i++)
+		if (job[i] != NULL && (oldest == NULL ||
+		    job[i]->submitted_us < oldest->submitted_us))
+			oldest = job[i];
+	return oldest;
+}
+
+/* Takes a job that waits out of wherever it does. */
+static void
+withdraw(struct dispatcher *d, struct job *job)
+{
+	if (job->spec.sandbox == NULL)
+		job_queue_remove(&d->queue, job);
+	else {
+		/* What follows it in its session may be queued in its place,
+		 * so it leaves first. */
+		if (sandboxes_is_runnable(d->sandboxes, job))
+			job_queue_remove(&d->sessions, job);
+		sandboxes_withdraw(d->sandboxes, job);
+		job->result.fate = SESSION_KEPT;
+	}
 }
 
 /* Arms the timer for the job that has waited longest. */
 static void
 watch_queue(struct dispatcher *d)
 {
-	struct job *job = job_queue_oldest(&d->queue);
+	struct job *job = oldest_job(d);
 	uint64_t now = clock_us(), due;
 	struct timeval tv;
 
@@ -202,7 +262,7 @@ static void
 enqueue(struct dispatcher *d, struct job *job, int first)
 {
 	job_queue_push(&d->queue, job, first);
-	if (d->queue.n == 1)
+	if (waiting(d) == 1)
 		watch_queue(d);
 }
 
@@ -219,15 +279,43 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	job = job_new(spec, d->conf, &job_observer, t);
 	if (d->files != NULL && spec->keep)
 		job_files_keep(job, d->files);
-	if (d->queue.n > 0 && d->queue.n >= d->conf->queue_max) {
+	if (waiting(d) > 0 && waiting(d) >= d->conf->queue_max) {
 		TAILQ_INSERT_TAIL(&d->refused, job, entry);
 		job_condemn(job, VERDICT_BUSY);
 		event_active(d->ev_refused, 0, 0);
 		return job;
 	}
+	if (job->spec.sandbox != NULL) {
+		sandboxes_submit(d->sandboxes, job);
+		if (waiting(d) == 1)
+			watch_queue(d);
+		return job;
+	}
 	enqueue(d, job, 0);
 	event_active(d->ev_dispatch, 0, 0);
 	return job;
+}
+
+/* Jobs whose turn in their session has come need no worker, only that not too
+ * many run. */
+static void
+dispatch_sessions(struct dispatcher *d)
+{
+	struct job *job;
+
+	while (d->nrunning < d->conf->pool_max &&
+	    (job = job_queue_next(&d->sessions, d->only)) != NULL) {
+		job_queue_take(&d->sessions, job);
+		TAILQ_INSERT_TAIL(&d->running, job, entry);
+		d->nrunning++;
+		if (sandboxes_assign(d->sandboxes, job) == 0)
+			continue;
+		/* No descriptors: it is tried again when a job ends. */
+		TAILQ_REMOVE(&d->running, job, entry);
+		d->nrunning--;
+		job_queue_push(&d->sessions, job, 1);
+		break;
+	}
 }
 
 /* Gives waiting jobs to workers, one a principal in turn. */
@@ -237,6 +325,7 @@ dispatch(evutil_socket_t fd, short what, void *arg)
 	struct dispatcher *d = arg;
 	struct job *job;
 
+	dispatch_sessions(d);
 	while (pool_can_take(d->pool) &&
 	    (job = job_queue_next(&d->queue, d->only)) != NULL) {
 		job_queue_take(&d->queue, job);
@@ -274,9 +363,9 @@ on_queue_timer(evutil_socket_t fd, short what, void *arg)
 	uint64_t now = clock_us();
 	struct job *job;
 
-	while ((job = job_queue_oldest(&d->queue)) != NULL &&
+	while ((job = oldest_job(d)) != NULL &&
 	    job->submitted_us + job->conf->queue_timeout * 1000 <= now) {
-		job_queue_remove(&d->queue, job);
+		withdraw(d, job);
 		answer_busy(job);
 	}
 	watch_queue(d);
@@ -298,7 +387,7 @@ dispatcher_cancel(struct dispatcher *d, struct job *job)
 	if (job->condemned)
 		TAILQ_REMOVE(&d->refused, job, entry);
 	else
-		job_queue_remove(&d->queue, job);
+		withdraw(d, job);
 	job_drop(job);
 }
 
@@ -312,7 +401,8 @@ dispatcher_pause(struct dispatcher *d, struct job *job, int on)
 void
 dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 {
-	const struct job *oldest = job_queue_oldest(&d->queue);
+	const struct job *oldest = oldest_job(d);
+	struct sandboxes_counts s;
 	struct pool_counts c;
 
 	memset(st, 0, sizeof *st);
@@ -322,7 +412,15 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	st->workers_starting = c.starting;
 	st->prepare_us = c.prepare_us;
 	st->confine_us = c.confine_us;
-	st->queued = d->queue.n;
+	st->queued = waiting(d);
+	sandboxes_counts(d->sandboxes, &s);
+	st->sessions_open = s.open;
+	st->sessions_busy = s.busy;
+	st->sessions_memory = s.memory;
+	st->sessions_opened = s.opened;
+	st->sessions_expired = s.expired;
+	st->sessions_lost = s.lost;
+	st->sessions_evicted = s.evicted;
 	if (oldest != NULL)
 		st->queue_age_us = clock_us() - oldest->submitted_us;
 	memcpy(st->calls, d->calls, sizeof st->calls);
@@ -330,10 +428,16 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	supervisor_status(d->supervisor, st);
 }
 
+struct sandboxes *
+dispatcher_sandboxes(struct dispatcher *d)
+{
+	return d->sandboxes;
+}
+
 unsigned
 dispatcher_jobs(const struct dispatcher *d)
 {
-	return d->queue.n + d->nrunning;
+	return waiting(d) + d->nrunning;
 }
 
 static void
@@ -385,7 +489,7 @@ on_available(void *arg)
 {
 	struct dispatcher *d = arg;
 
-	if (d->queue.n > 0)
+	if (d->queue.n + d->sessions.n > 0)
 		event_active(d->ev_dispatch, 0, 0);
 }
 
@@ -406,4 +510,24 @@ on_born(const char *why, void *arg)
 	struct dispatcher *d = arg;
 
 	supervisor_worker_born(d->supervisor, why);
+}
+
+static void
+on_runnable(struct job *job, void *arg)
+{
+	struct dispatcher *d = arg;
+
+	job_queue_push(&d->sessions, job, 0);
+	event_active(d->ev_dispatch, 0, 0);
+}
+
+static void
+on_failed(struct job *job, int taken, void *arg)
+{
+	struct dispatcher *d = arg;
+	char *reason = job_reason(job, job->condemned_as);
+
+	if (taken)
+		job_queue_remove(&d->sessions, job);
+	job_finish(&job, job->condemned_as, reason);
 }

@@ -11,6 +11,7 @@ struct event_base;
 struct file_dir;
 struct jail_report;
 struct metrics;
+struct sandboxes;
 struct stat;
 
 /* What adderctl status and the log report. */
@@ -31,6 +32,13 @@ struct dispatcher_status {
 	const char	*packages;	/* "name version\n" lines */
 	const char	*sandbox;	/* what the jail can do here */
 	const struct jail_report *jail;
+	unsigned	 sessions_open;
+	unsigned	 sessions_busy;
+	uint64_t	 sessions_memory;	/* bytes, as far as known */
+	uint64_t	 sessions_opened;	/* ever, and how some ended: */
+	uint64_t	 sessions_expired;
+	uint64_t	 sessions_lost;
+	uint64_t	 sessions_evicted;
 	const struct metrics *metrics;	/* NULL where none are kept */
 };
 
@@ -71,6 +79,8 @@ void		 dispatcher_cancel(struct dispatcher *, struct job *);
 void		 dispatcher_pause(struct dispatcher *, struct job *, int on);
 void		 dispatcher_status(const struct dispatcher *,
 		    struct dispatcher_status *);
+/* The sessions that keep variables; stay the dispatcher's. */
+struct sandboxes *dispatcher_sandboxes(struct dispatcher *);
 /* Jobs queued or running. */
 unsigned	 dispatcher_jobs(const struct dispatcher *);
 

@@ -16,6 +16,7 @@
 enum job_stream { JOB_STDOUT, JOB_STDERR, JOB_STREAMS };
 
 struct job;
+struct sandbox;
 
 /* A file that a program finds in its scratch directory. */
 struct job_input {
@@ -40,6 +41,7 @@ struct job_spec {
 	int		 keep;		/* what it makes, in files.dir */
 	char		 owner[128];	/* whom lists of files show it later */
 	char		 session[80];	/* the session it runs in, or "" */
+	struct sandbox	*sandbox;	/* session it runs in, or NULL */
 };
 
 /* What is kept of one output stream: all of it, or its head and its tail. */
@@ -93,6 +95,8 @@ struct job_result {
 	uint64_t	 queue_us;	/* submission to start */
 	uint64_t	 peak_kib;
 	char		 run_id[40];
+	enum session_fate fate;		/* of its session's variables */
+	int		 threads;	/* live on in the session */
 };
 
 /*

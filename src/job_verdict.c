@@ -245,6 +245,13 @@ reason_busy(const struct job *job)
 {
 	char wait[32];
 
+	if (job->result.fate == SESSION_KEPT) {
+		duration_text(job->conf->queue_timeout, wait, sizeof wait);
+		return say("The session is busy: the program was not run, "
+		    "because an earlier call in it took longer than %s, the "
+		    "longest that a call may wait; wait for that answer, "
+		    "then try again.", wait);
+	}
 	if (job->condemned)
 		return say("The server is busy: the program was not run, "
 		    "because %llu programs wait already, the most that may; "
@@ -284,7 +291,14 @@ job_reason(const struct job *job, enum verdict verdict)
 		return reason_pids(job);
 	case VERDICT_DENIED:
 		return reason_denied(job);
+	case VERDICT_CANCELLED:
+		return job->result.fate != SESSION_GONE ? xstrdup("The "
+		    "program was cancelled.") : xstrdup("The program was "
+		    "stopped because its session was ended.");
 	case VERDICT_LOST:
+		if (job->result.fate == SESSION_GONE)
+			return xstrdup("The process that held the session "
+			    "is gone, and the result of this call with it.");
 		return xstrdup("The process that ran the program vanished "
 		    "and its result is lost; run it again.");
 	default:

@@ -322,7 +322,7 @@ worker_fork(struct keeper *k, const struct msg_WORKER_FORK *m, const int *fds,
 		return;
 	}
 	if (keeper_workers_asked(k->workers, m->worker, m->generation,
-	    &m->limits) == -1) {
+	    &m->limits, m->session) == -1) {
 		refuse_worker(k, m->worker, "its control group could not be "
 		    "made (the keeper's log says why)");
 		return;
@@ -424,6 +424,16 @@ on_server_frame(struct keeper *k, const struct frame *f, const int *fds,
 	case FRAME_WORKER_KILL: {
 		DECODE(WORKER_KILL);
 		keeper_workers_kill(k->workers, m.worker);
+		return 0;
+	}
+	case FRAME_WORKER_LOOK: {
+		uint64_t kills, memory;
+		DECODE(WORKER_LOOK);
+
+		if (keeper_workers_look(k->workers, m.worker, &kills,
+		    &memory) == 0)
+			SEND(k->queue, WORKER_USES, .worker = m.worker,
+			    .kills = kills, .memory = memory);
 		return 0;
 	}
 	default:

@@ -143,6 +143,7 @@ on_frame(struct keeper_proc *k, const struct frame *f)
 	DISPATCH(WORKER_FORKED, worker_forked)
 	DISPATCH(WORKER_REFUSED, worker_refused)
 	DISPATCH(WORKER_EXITED, worker_exited)
+	DISPATCH(WORKER_USES, worker_uses)
 	DISPATCH(KEEPER_GONE, keeper_gone)
 	default:
 		break;
@@ -245,5 +246,15 @@ keeper_worker_kill(struct keeper_proc *k, uint64_t worker)
 	struct writer w;
 
 	msg_encode_WORKER_KILL(&w, &m);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+void
+keeper_worker_look(struct keeper_proc *k, uint64_t worker)
+{
+	struct msg_WORKER_LOOK m = { .worker = worker };
+	struct writer w;
+
+	msg_encode_WORKER_LOOK(&w, &m);
 	control_queue_send(k->queue, &w, NULL, 0);
 }

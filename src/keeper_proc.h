@@ -16,6 +16,7 @@ struct keeper_observer {
 	void	(*worker_refused)(const struct msg_WORKER_REFUSED *,
 		    void *arg);
 	void	(*worker_exited)(const struct msg_WORKER_EXITED *, void *arg);
+	void	(*worker_uses)(const struct msg_WORKER_USES *, void *arg);
 	/* The keeper is gone, and with it every process below it, and another
 	 * one in its place waits for keeper_start(). */
 	void	(*keeper_gone)(const struct msg_KEEPER_GONE *, void *arg);
@@ -43,5 +44,7 @@ void		 keeper_zygote_stop(struct keeper_proc *, uint64_t generation);
 void		 keeper_worker_fork(struct keeper_proc *,
 		    const struct msg_WORKER_FORK *, const int fds[3]);
 void		 keeper_worker_kill(struct keeper_proc *, uint64_t worker);
+/* Answered by worker_uses(), if the worker is there. */
+void		 keeper_worker_look(struct keeper_proc *, uint64_t worker);
 
 #endif

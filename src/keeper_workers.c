@@ -26,6 +26,9 @@
 #define P_PIDFD	3	/* waitid(2), Linux 5.4 */
 #endif
 
+/* Processes of a session beside those of its programs. */
+#define SESSION_PIDS	8
+
 struct keeper_worker {
 	LIST_ENTRY(keeper_worker) entry;
 	uint64_t		 id;
@@ -168,12 +171,18 @@ keeper_workers_set_cgroup(struct keeper_workers *all,
 
 int
 keeper_workers_asked(struct keeper_workers *all, uint64_t id,
-    uint64_t generation, const struct limits *limits)
+    uint64_t generation, const struct limits *limits, int session)
 {
+	struct limits lim = *limits;
 	struct keeper_worker *w;
 
+	/* A session is two processes while a call runs. */
+	if (session) {
+		lim.memory *= 2;
+		lim.pids += lim.pids != 0 ? SESSION_PIDS : 0;
+	}
 	if (all->cgroup != NULL &&
-	    cgroup_make(all->cgroup, id, limits) == -1) {
+	    cgroup_make(all->cgroup, id, &lim, !session) == -1) {
 		log_warn("worker %" PRIu64 ": no control group", id);
 		return -1;
 	}
@@ -184,6 +193,21 @@ keeper_workers_asked(struct keeper_workers *all, uint64_t id,
 	w->pidfd = -1;
 	LIST_INSERT_HEAD(&all->list, w, entry);
 	all->pending++;
+	return 0;
+}
+
+int
+keeper_workers_look(struct keeper_workers *all, uint64_t id, uint64_t *kills,
+    uint64_t *memory)
+{
+	struct cgroup_usage usage = { 0 };
+
+	if (find(all, id) == NULL)
+		return -1;
+	if (all->cgroup != NULL)
+		cgroup_usage(all->cgroup, id, &usage);
+	*kills = usage.kills;
+	*memory = usage.now;
 	return 0;
 }
 

@@ -34,7 +34,11 @@ void		 keeper_workers_set_cgroup(struct keeper_workers *,
  * be made. */
 int		 keeper_workers_asked(struct keeper_workers *,
 		    uint64_t worker, uint64_t generation,
-		    const struct limits *);
+		    const struct limits *, int session);
+/* How many processes of it the kernel ended for want of memory, and how
+ * much it holds, 0 if unknown.  -1 if it is not there. */
+int		 keeper_workers_look(struct keeper_workers *,
+		    uint64_t worker, uint64_t *kills, uint64_t *memory);
 enum keeper_worker_is {
 	KEEPER_WORKER_READY,	/* to be reported */
 	KEEPER_WORKER_KILLED,	/* it cannot be held, or was killed before */

@@ -78,8 +78,9 @@ struct session	*session_below(struct session *parent, int shared_ids,
 /* The least that is applied to its calls (enum policy of proto.h). */
 void		 session_set_policy(struct session *, int policy);
 /* A name for who the peer is, the same when it comes again: who has one is
- * shown what earlier connections of that name left; copied, cut at 127
- * bytes. */
+ * shown what earlier connections of that name left, and has their sessions of
+ * sandbox_initialize; those of nobody known end with this session.  Copied,
+ * cut at 127 bytes. */
 void		 session_set_owner(struct session *, const char *);
 /* Cancels its calls; nothing more is sent. */
 void		 session_free(struct session **);

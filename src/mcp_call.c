@@ -196,9 +196,13 @@ on_again(evutil_socket_t fd, short what, void *arg)
 {
 	struct call *c = arg;
 	struct mcp *m = c->session->mcp;
+	char holder[HOLDER_BYTES];
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .store = m->store, .args = c->args, .policy = c->session->policy };
+	    .store = m->store, .args = c->args, .policy = c->session->policy,
+	    .sandboxes = dispatcher_sandboxes(m->dispatcher),
+	    .owner = holder };
 
+	session_holder(c->session, holder);
 	if (c->tool->call(&t) != TOOL_ANSWER) {
 		if (clock_us() < c->give_up_us)
 			return;
@@ -245,9 +249,13 @@ static json_t *
 start(struct request *r, const struct tool *tool, json_t *args)
 {
 	struct mcp *m = r->session->mcp;
+	char holder[HOLDER_BYTES];
 	struct tool_call t = { .conf = m->conf, .dispatcher = m->dispatcher,
-	    .store = m->store, .args = args, .policy = r->session->policy };
+	    .store = m->store, .args = args, .policy = r->session->policy,
+	    .sandboxes = dispatcher_sandboxes(m->dispatcher),
+	    .owner = holder };
 
+	session_holder(r->session, holder);
 	switch (tool->call(&t)) {
 	case TOOL_JOB:
 		call_run(call_new(r), &t);

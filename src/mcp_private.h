@@ -65,6 +65,7 @@ struct session {
 	const struct mcp_carrier *carrier;
 	void			*arg;
 	char			*name;
+	unsigned long long	 number;	/* of all, ever */
 	enum mcp_version	 version;
 	enum policy		 policy;	/* the least for its calls */
 	char			 owner[128];	/* "" for nobody known */
@@ -137,6 +138,10 @@ struct mcp_fixtures {
 
 /* Where the settings of a handshake are, and who owns what runs leave. */
 struct session *session_root(struct session *);
+/* Who has the sessions of sandbox_initialize that are made here: its owner,
+ * or it alone. */
+#define HOLDER_BYTES	160
+void	 session_holder(struct session *, char [HOLDER_BYTES]);
 /* Puts one that is below another below this one, and shares ids. */
 void	 session_move(struct session *, struct session *parent);
 /* For a request alone; what is in a batch has no status. */

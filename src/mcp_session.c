@@ -4,10 +4,12 @@
 #include <stdlib.h>
 
 #include "conf.h"
+#include "dispatcher.h"
 #include "json.h"
 #include "mcp_private.h"
 #include "mem.h"
 #include "run_store.h"
+#include "sandboxes.h"
 #include "tool.h"
 
 struct mcp *
@@ -65,6 +67,8 @@ mcp_set_conf(struct mcp *m, struct conf *conf)
 	json_decref(is);
 }
 
+static unsigned long long connections;
+
 static struct session *
 make(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
     const char *name)
@@ -75,6 +79,7 @@ make(struct mcp *m, const struct mcp_carrier *carrier, void *arg,
 	s->carrier = carrier;
 	s->arg = arg;
 	s->name = xstrdup(name);
+	s->number = ++connections;
 	s->version = MCP_2025_11_25;
 	s->log_level = LEVELS;
 	s->status = 200;
@@ -168,6 +173,29 @@ session_set_policy(struct session *s, int policy)
 }
 
 void
+session_holder(struct session *session, char name[HOLDER_BYTES])
+{
+	const struct session *s = session_root(session);
+
+	if (s->owner[0] != '\0')
+		snprintf(name, HOLDER_BYTES, "%s", s->owner);
+	else
+		snprintf(name, HOLDER_BYTES, "connection %llu", s->number);
+}
+
+static void
+end_sandboxes(struct session *s)
+{
+	struct sandboxes *all = dispatcher_sandboxes(s->mcp->dispatcher);
+	char holder[HOLDER_BYTES];
+
+	if (all == NULL)
+		return;
+	session_holder(s, holder);
+	sandboxes_stop_owner(all, holder);
+}
+
+void
 session_free(struct session **sp)
 {
 	struct session *s = *sp;
@@ -180,6 +208,8 @@ session_free(struct session **sp)
 	while ((c = TAILQ_FIRST(&s->calls)) != NULL)
 		call_cancel(c);
 	run_store_disown(s->mcp->store, s);
+	if (s->parent == NULL && s->owner[0] == '\0')
+		end_sandboxes(s);
 	if (s->parent != NULL)
 		TAILQ_REMOVE(&s->parent->children, s, sibling);
 	else {

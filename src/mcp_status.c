@@ -29,6 +29,7 @@ mcp_status(const struct mcp *m)
 	dispatcher_status(m->dispatcher, &st);
 	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:I, s:I},"
 	    " s:{s:i, s:f},"
+	    " s:{s:i, s:i, s:I, s:I, s:I, s:I, s:I},"
 	    " s:i, s:o, s:{s:I, s:I}, s:s, s:s, s:s}",
 	    "version", PACKAGE_VERSION,
 	    "ready", st.ready,
@@ -40,6 +41,13 @@ mcp_status(const struct mcp *m)
 	    "confine_us", (json_int_t)st.confine_us,
 	    "queue", "length", (int)st.queued,
 	    "oldest_ms", (double)st.queue_age_us / 1000.0,
+	    "sessions", "open", (int)st.sessions_open,
+	    "busy", (int)st.sessions_busy,
+	    "memory", (json_int_t)st.sessions_memory,
+	    "opened", (json_int_t)st.sessions_opened,
+	    "expired", (json_int_t)st.sessions_expired,
+	    "lost", (json_int_t)st.sessions_lost,
+	    "evicted", (json_int_t)st.sessions_evicted,
 	    "clients", (int)m->nsessions,
 	    "calls", call_counts(&st),
 	    "zygote", "restarts", (json_int_t)st.zygote_restarts,

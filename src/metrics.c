@@ -91,6 +91,27 @@ put_calls(FILE *f, const struct dispatcher_status *st)
 }
 
 static void
+put_sessions(FILE *f, const struct dispatcher_status *st)
+{
+	static const char ended[] = "adder_sessions_ended_total";
+
+	one(f, "adder_sessions", "gauge", "Sessions that keep variables.",
+	    st->sessions_open);
+	one(f, "adder_sessions_busy", "gauge", "Sessions in which a call "
+	    "runs.", st->sessions_busy);
+	one(f, "adder_sessions_memory_bytes", "gauge", "Memory that all "
+	    "sessions hold, as far as control groups count it.",
+	    st->sessions_memory);
+	one(f, "adder_sessions_opened_total", "counter", "Sessions that were "
+	    "started or forked.", st->sessions_opened);
+	head(f, ended, "counter", "Sessions that ended unasked.");
+	fprintf(f, "%s{cause=\"expired\"} %" PRIu64 "\n%s{cause=\"lost\"} %"
+	    PRIu64 "\n%s{cause=\"evicted\"} %" PRIu64 "\n", ended,
+	    st->sessions_expired, ended, st->sessions_lost, ended,
+	    st->sessions_evicted);
+}
+
+static void
 put_jobs(FILE *f, const struct metrics *m)
 {
 	put_histogram(f, "adder_run_seconds", "Wall-clock time of a program.",
@@ -133,6 +154,7 @@ metrics_text(const struct dispatcher_status *st, unsigned clients,
 	    "zygote took to import its modules.");
 	fprintf(f, "adder_zygote_import_seconds %.3f\n",
 	    (double)st->zygote_import_ms / 1e3);
+	put_sessions(f, st);
 	put_calls(f, st);
 	if (st->metrics != NULL)
 		put_jobs(f, st->metrics);

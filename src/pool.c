@@ -11,6 +11,7 @@
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
+#include "sandboxes.h"
 #include "worker_proc.h"
 
 /* Workers being made at once: more would only wait for each other. */
@@ -31,6 +32,7 @@ struct pool {
 	unsigned		 nparked;
 	const struct pool_observer *observer;
 	void			*arg;
+	struct sandboxes	*sandboxes;	/* NULL for none */
 };
 
 static void	on_parked(struct worker_proc *, void *);
@@ -52,23 +54,6 @@ count_states(const struct pool *p, unsigned count[WORKER_STATES])
 	memset(count, 0, sizeof(unsigned) * WORKER_STATES);
 	TAILQ_FOREACH(w, &p->workers, entry)
 		count[w->state]++;
-}
-
-/* The widest limits that a job may have: what the process itself is held
- * to; a job's own limits come with the job. */
-static void
-process_limits(const struct conf *conf, struct limits *lim)
-{
-	memset(lim, 0, sizeof *lim);
-	lim->timeout_ms = conf->limits_timeout_max;
-	lim->cpu_ms = conf->limits_cpu != 0 ? conf->limits_cpu :
-	    conf->limits_timeout_max + 2000;
-	lim->memory = conf->limits_memory;
-	lim->output = conf->limits_output;
-	lim->scratch = conf->limits_scratch;
-	lim->files = conf->limits_files;
-	lim->pids = conf->limits_pids;
-	lim->fds = conf->limits_fds;
 }
 
 static unsigned
@@ -96,7 +81,7 @@ refill(evutil_socket_t fd, short what, void *arg)
 		return;
 	count_states(p, count);
 	want = workers_wanted(p, count);
-	process_limits(p->conf, &lim);
+	worker_proc_limits(p->conf, &lim);
 	while (count[WORKER_STARTING] + count[WORKER_PARKED] < want &&
 	    count[WORKER_STARTING] < STARTING_MAX) {
 		w = worker_proc_new(p->base, p->keeper, p->generation, &lim,
@@ -151,6 +136,19 @@ pool_free(struct pool **pp)
 }
 
 void
+pool_set_sandboxes(struct pool *p, struct sandboxes *sandboxes)
+{
+	p->sandboxes = sandboxes;
+}
+
+void
+pool_worker_uses(struct pool *p, const struct msg_WORKER_USES *m)
+{
+	if (p->sandboxes != NULL)
+		sandboxes_worker_uses(p->sandboxes, m);
+}
+
+void
 pool_set_conf(struct pool *p, struct conf *conf)
 {
 	conf_unref(&p->conf);
@@ -176,6 +174,8 @@ pool_set_source(struct pool *p, struct keeper_proc *keeper,
 {
 	p->keeper = keeper;
 	p->generation = generation;
+	if (p->sandboxes != NULL)
+		sandboxes_set_source(p->sandboxes, keeper, generation);
 	if (generation == 0)
 		return;
 	discard_old(p);
@@ -280,6 +280,8 @@ pool_worker_forked(struct pool *p, uint64_t id, pid_t pid)
 
 	if (w != NULL)
 		worker_proc_forked(w, pid);
+	else if (p->sandboxes != NULL)
+		sandboxes_worker_forked(p->sandboxes, id, pid);
 }
 
 void
@@ -289,6 +291,8 @@ pool_worker_refused(struct pool *p, uint64_t id, const char *why)
 
 	if (w != NULL)
 		worker_proc_refused(w, why);
+	else if (p->sandboxes != NULL)
+		sandboxes_worker_ended(p->sandboxes, id, why);
 }
 
 void
@@ -298,6 +302,8 @@ pool_worker_exited(struct pool *p, const struct msg_WORKER_EXITED *m)
 
 	if (w != NULL)
 		worker_proc_exited(w, m);
+	else if (p->sandboxes != NULL)
+		sandboxes_worker_ended(p->sandboxes, m->worker, NULL);
 }
 
 void
@@ -307,6 +313,8 @@ pool_abandon(struct pool *p)
 
 	p->generation = 0;
 	p->keeper = NULL;
+	if (p->sandboxes != NULL)
+		sandboxes_abandon(p->sandboxes);
 	while ((w = TAILQ_FIRST(&p->workers)) != NULL)
 		worker_proc_abandoned(w);
 }

@@ -9,7 +9,9 @@ struct event_base;
 struct job;
 struct keeper_proc;
 struct msg_WORKER_EXITED;
+struct msg_WORKER_USES;
 struct pool;
+struct sandboxes;
 
 struct pool_observer {
 	/* A worker waits for a job, or one more may run. */
@@ -34,6 +36,10 @@ struct pool	*pool_new(struct event_base *, struct conf *,
 		    const struct pool_observer *, void *arg);
 /* Kills nothing: the keeper must be gone. */
 void		 pool_free(struct pool **);
+/* Who hears of workers that are not the pool's. */
+void		 pool_set_sandboxes(struct pool *, struct sandboxes *);
+void		 pool_worker_uses(struct pool *,
+		    const struct msg_WORKER_USES *);
 void		 pool_set_conf(struct pool *, struct conf *);
 /* From whom workers come from now on; generation 0 for nobody.  Idle
  * workers of other generations go when a new one comes. */

@@ -127,6 +127,43 @@ add_ending(json_t *receipt, const struct job_result *r)
 		    json_integer(r->exit_code));
 }
 
+static const char *
+fate_name(enum session_fate fate)
+{
+	switch (fate) {
+	case SESSION_KEPT:
+		return "kept";
+	case SESSION_ROLLED_BACK:
+		return "rolled_back";
+	case SESSION_GONE:
+		return "lost";
+	case SESSION_NONE:
+		break;
+	}
+	return NULL;
+}
+
+/* What the model has to know of the session; NULL if all is as usual. */
+static const char *
+fate_text(const struct job_result *r)
+{
+	switch (r->fate) {
+	case SESSION_ROLLED_BACK:
+		return "The session is as it was before this call: its "
+		    "variables were rolled back.  Files that the call wrote "
+		    "or deleted are not restored.";
+	case SESSION_GONE:
+		return "The session is lost, with its variables and files; "
+		    "make another one with sandbox_initialize and run what "
+		    "it needs again.";
+	default:
+		return !r->threads ? NULL : "Threads of this call go on in "
+		    "the session.  As long as they do, calls run without a "
+		    "way back: one that fails by a time limit or a crash "
+		    "loses the session's variables.";
+	}
+}
+
 /* Members that do not apply are absent: clients refuse null. */
 static json_t *
 make_receipt(const struct job_result *r, int cut)
@@ -147,6 +184,9 @@ make_receipt(const struct job_result *r, int cut)
 	json_object_set_new(m, "stderr_bytes", json_integer(err->total));
 	json_object_set_new(m, "truncated", json_boolean(cut ||
 	    out->dropped > 0 || err->dropped > 0));
+	if (fate_name(r->fate) != NULL)
+		json_object_set_new(m, "session",
+		    json_string(fate_name(r->fate)));
 	if (r->run_id[0] != '\0')
 		json_object_set_new(m, "run_id", json_string(r->run_id));
 	return m;
@@ -217,6 +257,7 @@ add_texts(struct parts *p, const struct job_result *r, const char *note)
 	else if (json_array_size(p->content) == 0 && r->nimages == 0 &&
 	    r->nfiles == 0)
 		add_string(p, silent);
+	add_string(p, fate_text(r));
 	add_string(p, note);
 }
 

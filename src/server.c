@@ -299,15 +299,15 @@ static void
 raise_descriptor_limit(const struct conf *conf)
 {
 	rlim_t want = 2 * conf->clients_max + 4 * (conf->pool_max +
-	    conf->pool_warm) + 128;
+	    conf->pool_warm) + 2 * conf->sessions_max + 128;
 	struct rlimit rl;
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) == -1 || rl.rlim_cur >= want)
 		return;
 	rl.rlim_cur = want < rl.rlim_max ? want : rl.rlim_max;
 	if (rl.rlim_cur < want)
-		log_warnx("%llu descriptors may be open, but clients.max and "
-		    "pool.max may need %llu",
+		log_warnx("%llu descriptors may be open, but clients.max, "
+		    "pool.max and sessions.max may need %llu",
 		    (unsigned long long)rl.rlim_cur,
 		    (unsigned long long)want);
 	setrlimit(RLIMIT_NOFILE, &rl);

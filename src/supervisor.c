@@ -54,12 +54,14 @@ static void	on_zygote_exited(const struct msg_ZYGOTE_EXITED *, void *);
 static void	on_worker_forked(const struct msg_WORKER_FORKED *, void *);
 static void	on_worker_refused(const struct msg_WORKER_REFUSED *, void *);
 static void	on_worker_exited(const struct msg_WORKER_EXITED *, void *);
+static void	on_worker_uses(const struct msg_WORKER_USES *, void *);
 static void	on_keeper_gone(const struct msg_KEEPER_GONE *, void *);
 static void	on_gone(void *);
 
 static const struct keeper_observer keeper_observer = {
 	on_keeper_ready, on_zygote_ready, on_zygote_exited, on_worker_forked,
-	on_worker_refused, on_worker_exited, on_keeper_gone, on_gone
+	on_worker_refused, on_worker_exited, on_worker_uses, on_keeper_gone,
+	on_gone
 };
 
 static void
@@ -427,6 +429,14 @@ on_worker_exited(const struct msg_WORKER_EXITED *m, void *arg)
 	struct supervisor *s = arg;
 
 	pool_worker_exited(s->pool, m);
+}
+
+static void
+on_worker_uses(const struct msg_WORKER_USES *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	pool_worker_uses(s->pool, m);
 }
 
 static void

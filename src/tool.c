@@ -13,6 +13,7 @@
 
 static const struct tool *const tools[] = {
 	&tool_run_python, &tool_read_file, &tool_list_packages,
+	&tool_sandbox_initialize, &tool_sandbox_stop, &tool_sandbox_fork,
 	&tool_ephemeral, &tool_execute
 };
 
@@ -21,7 +22,8 @@ static const struct tool *const tools[] = {
 static int
 is_offered(const struct tool *t, const struct conf *conf)
 {
-	return !t->compat || conf->compat_tools;
+	return (!t->compat || conf->compat_tools) &&
+	    (!t->session || conf->sessions_max > 0);
 }
 
 const struct tool *

@@ -10,6 +10,7 @@
 struct conf;
 struct dispatcher;
 struct run_store;
+struct sandboxes;
 
 /* One argument of a tool.  The schema that clients see and the check of
  * what they send are both made from it, so they cannot disagree. */
@@ -36,6 +37,8 @@ struct tool_call {
 	struct run_store	*store;	/* NULL where nothing is kept */
 	json_t			*args;	/* checked: known, well typed */
 	enum policy		 policy; /* the least that is applied */
+	struct sandboxes	*sandboxes;	/* the sessions, */
+	const char		*owner;	/* and whose may be used */
 	/* Out. */
 	json_t			*result;
 	struct job_spec		 spec;	/* but for principal */
@@ -50,11 +53,15 @@ struct tool {
 	json_t			*(*describe)(const struct conf *);
 	enum tool_outcome	(*call)(struct tool_call *);
 	int			compat;	/* only with compat.tools */
+	int			session;	/* only with sessions.max */
 };
 
 extern const struct tool	tool_run_python;
 extern const struct tool	tool_list_packages;
 extern const struct tool	tool_read_file;
+extern const struct tool	tool_sandbox_initialize;
+extern const struct tool	tool_sandbox_stop;
+extern const struct tool	tool_sandbox_fork;
 extern const struct tool	tool_ephemeral;
 extern const struct tool	tool_execute;
 
@@ -76,6 +83,11 @@ char	*tool_files(const struct conf *, const json_t *files,
 /* run_python with code and timeout (NULL if not given): a job, or an answer. */
 enum tool_outcome	tool_run_code(struct tool_call *, const json_t *code,
 	    const json_t *timeout, const json_t *input);
+/* Puts the session that a call names (NULL for none) into its spec, and its
+ * policy; policy_named: the call has asked for one.  NULL, or what is wrong,
+ * the caller's to free. */
+char	*tool_session(struct tool_call *, const json_t *id,
+	    int policy_named);
 /* The member annotations: all four hints, as some clients ask for approval
  * of a tool that lacks one. */
 json_t	*tool_annotations(const char *title, int read_only, int idempotent);

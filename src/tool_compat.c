@@ -59,11 +59,11 @@ call_execute(struct tool_call *c)
 const struct tool tool_ephemeral = {
 	"run_python_ephemeral", ephemeral_params,
 	sizeof ephemeral_params / sizeof ephemeral_params[0], describe,
-	call_ephemeral, 1
+	call_ephemeral, 1, 0
 };
 
 const struct tool tool_execute = {
 	"execute_python_code", execute_params,
 	sizeof execute_params / sizeof execute_params[0], describe,
-	call_execute, 1
+	call_execute, 1, 0
 };

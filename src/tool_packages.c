@@ -82,5 +82,5 @@ call(struct tool_call *c)
 
 const struct tool tool_list_packages = {
 	"list_packages", params, sizeof params / sizeof params[0], describe,
-	call, 0
+	call, 0, 0
 };

@@ -168,5 +168,5 @@ call(struct tool_call *c)
 
 const struct tool tool_read_file = {
 	"read_file", params, sizeof params / sizeof params[0], describe, call,
-	0
+	0, 0
 };

@@ -26,6 +26,9 @@ static const struct tool_param params[] = {
 	{ "files", TOOL_FILES, 0,
 	    "Files that the program finds in its directory, each with a "
 	    "path and either text or base64." },
+	{ "session_id", TOOL_STRING, 0,
+	    "A session of sandbox_initialize to run in, whose variables and "
+	    "files are kept; a fresh process if absent." },
 	{ "policy", TOOL_STRING, 0,
 	    "isolated (all of Python) or restricted (a calculator: a few "
 	    "builtins, numeric libraries, no files)." }
@@ -50,8 +53,8 @@ describe(const struct conf *conf)
 	    "Runs a Python program and returns what it prints, the value of "
 	    "a last expression, its pictures and the files it makes.  NumPy, "
 	    "SciPy, SymPy, pandas and Matplotlib are there (list_packages "
-	    "lists all).  Each call is a fresh process: nothing is kept from "
-	    "call to call, so send the whole program.  Use print() for "
+	    "lists all).  Without session_id each call is a fresh process: "
+	    "nothing is kept from call to call, so send the whole program.  Use print() for "
 	    "results.  Open Matplotlib figures and files in the current "
 	    "directory come back by themselves.  There is no network.  "
 	    "Limits: %s of time (timeout asks for more, at most %s), %s of "
@@ -156,6 +159,9 @@ tool_run_code(struct tool_call *c, const json_t *code, const json_t *timeout,
 		why = check_policy(c, json_string_value(json_object_get(
 		    c->args, "policy")));
 	if (why == NULL)
+		why = tool_session(c, json_object_get(c->args, "session_id"),
+		    json_object_get(c->args, "policy") != NULL);
+	if (why == NULL)
 		why = check_timeout(c, timeout, &timeout_ms);
 	if (why == NULL)
 		why = tool_files(c->conf, json_object_get(c->args, "files"),
@@ -183,5 +189,5 @@ run(struct tool_call *c)
 
 const struct tool tool_run_python = {
 	"run_python", params, sizeof params / sizeof params[0], describe, run,
-	0
+	0, 0
 };

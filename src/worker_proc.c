@@ -2,10 +2,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +21,7 @@
 #include "keeper_proc.h"
 #include "log.h"
 #include "mem.h"
+#include "worker_private.h"
 #include "worker_proc.h"
 
 /*
@@ -42,8 +41,6 @@
 /* Most that is read from the pipe of a worker that has ended. */
 #define DRAIN_BYTES	(1024 * 1024)
 
-static uint64_t next_id = 1;
-
 static void	on_output(evutil_socket_t, short, void *);
 static void	on_timer(evutil_socket_t, short, void *);
 static void	on_frame(struct channel *, const struct frame *, void *);
@@ -53,39 +50,12 @@ static const struct channel_observer channel_observer = {
 	on_frame, on_closed
 };
 
-static void
-set_timer(struct worker_proc *w, uint64_t ms)
+void
+worker_set_timer(struct worker_proc *w, uint64_t ms)
 {
 	struct timeval tv = { ms / 1000, ms % 1000 * 1000 };
 
 	event_add(w->ev_timer, &tv);
-}
-
-/* The links of one worker: ours[] job socket, stdout, stderr; theirs[] the
- * other ends. */
-static int
-open_links(int ours[3], int theirs[3])
-{
-	int pair[2], i;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		return -1;
-	ours[0] = pair[0];
-	theirs[0] = pair[1];
-	for (i = 1; i < 3; i++) {
-		if (pipe2(pair, O_CLOEXEC) == -1)
-			break;
-		ours[i] = pair[0];
-		theirs[i] = pair[1];
-	}
-	if (i == 3 && fd_set_nonblock(ours[0]) == 0 &&
-	    fd_set_nonblock(ours[1]) == 0 && fd_set_nonblock(ours[2]) == 0)
-		return 0;
-	while (i-- > 0) {
-		close(ours[i]);
-		close(theirs[i]);
-	}
-	return -1;
 }
 
 static void
@@ -98,6 +68,26 @@ ask_for_fork(struct worker_proc *w, const struct limits *limits,
 	keeper_worker_fork(w->keeper, &m, fds);
 }
 
+void
+worker_make_timer(struct worker_proc *w, struct event_base *base)
+{
+	w->ev_timer = event_new(base, -1, 0, on_timer, w);
+}
+
+void
+worker_take_links(struct worker_proc *w, struct event_base *base,
+    const int ours[3])
+{
+	int i;
+
+	w->channel = channel_new(base, ours[0], &channel_observer, w);
+	for (i = 0; i < 2; i++) {
+		w->output_fd[i] = ours[1 + i];
+		w->ev_output[i] = event_new(base, ours[1 + i],
+		    EV_READ | EV_PERSIST, on_output, w);
+	}
+}
+
 struct worker_proc *
 worker_proc_new(struct event_base *base, struct keeper_proc *keeper,
     uint64_t generation, const struct limits *limits,
@@ -106,7 +96,7 @@ worker_proc_new(struct event_base *base, struct keeper_proc *keeper,
 	struct worker_proc *w = xcalloc(1, sizeof *w);
 	int ours[3], theirs[3], i;
 
-	w->id = next_id++;
+	w->id = worker_proc_next_id();
 	w->generation = generation;
 	w->state = WORKER_STARTING;
 	w->born_us = clock_us();
@@ -114,23 +104,18 @@ worker_proc_new(struct event_base *base, struct keeper_proc *keeper,
 	w->observer = observer;
 	w->arg = arg;
 	w->output_fd[0] = w->output_fd[1] = -1;
-	w->ev_timer = event_new(base, -1, 0, on_timer, w);
-	if (open_links(ours, theirs) == -1) {
+	worker_make_timer(w, base);
+	if (worker_open_links(ours, theirs) == -1) {
 		log_warn("worker %llu: no descriptors for it",
 		    (unsigned long long)w->id);
-		set_timer(w, 0);
+		worker_set_timer(w, 0);
 		return w;
 	}
-	w->channel = channel_new(base, ours[0], &channel_observer, w);
-	for (i = 0; i < 2; i++) {
-		w->output_fd[i] = ours[1 + i];
-		w->ev_output[i] = event_new(base, ours[1 + i],
-		    EV_READ | EV_PERSIST, on_output, w);
-	}
+	worker_take_links(w, base, ours);
 	ask_for_fork(w, limits, theirs);
 	for (i = 0; i < 3; i++)
 		close(theirs[i]);
-	set_timer(w, READY_MS);
+	worker_set_timer(w, READY_MS);
 	return w;
 }
 
@@ -165,12 +150,17 @@ worker_proc_free(struct worker_proc **wp)
 static void
 kill_it(struct worker_proc *w)
 {
-	keeper_worker_kill(w->keeper, w->id);
+	if (w->host == NULL)
+		keeper_worker_kill(w->keeper, w->id);
+	else if (!w->settling) {
+		w->settling = 1;
+		w->host->settle(w, 0, w->host_arg);
+	}
 }
 
 /* No job and no use any more: waits only to be reaped. */
-static void
-become_gone(struct worker_proc *w)
+void
+worker_become_gone(struct worker_proc *w)
 {
 	enum worker_state was = w->state;
 
@@ -181,8 +171,8 @@ become_gone(struct worker_proc *w)
 		w->observer->idle_over(w, w->arg);
 }
 
-static void
-answer_job(struct worker_proc *w, enum verdict verdict)
+void
+worker_answer_job(struct worker_proc *w, enum verdict verdict)
 {
 	char *reason = job_reason(w->job, verdict);
 
@@ -198,7 +188,7 @@ condemn(struct worker_proc *w, enum verdict verdict)
 		return;
 	w->state = WORKER_ENDING;
 	kill_it(w);
-	set_timer(w, REAP_MS);
+	worker_set_timer(w, w->host != NULL ? WORKER_SETTLE_MS : REAP_MS);
 }
 
 static void
@@ -232,8 +222,8 @@ read_output(struct worker_proc *w, int stream)
 	return n;
 }
 
-static void
-drain_output(struct worker_proc *w)
+void
+worker_drain_output(struct worker_proc *w)
 {
 	size_t n, total;
 	int i;
@@ -294,14 +284,15 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 	job->worker = w;
 	job->tries++;
 	job->started_us = clock_us();
-	w->cpu_base_us = clock_process_cpu_us(w->pid);
+	if (w->host == NULL)
+		w->cpu_base_us = clock_process_cpu_us(w->pid);
 	w->paused = job->paused;
 	job_inputs_send(&job->spec, w->channel);
 	job_files_bounds(job, &m.files_max, &m.files_bytes);
 	msg_encode_JOB(&wr, &m);
 	channel_send(w->channel, &wr);
 	watch_output(w);
-	set_timer(w, job->spec.limits.timeout_ms);
+	worker_set_timer(w, job->spec.limits.timeout_ms);
 	if (job->observer->started != NULL)
 		job->observer->started(job, job->arg);
 }
@@ -313,7 +304,7 @@ worker_proc_discard(struct worker_proc *w)
 		return;
 	job_free(&w->job);
 	kill_it(w);
-	become_gone(w);
+	worker_become_gone(w);
 }
 
 /* The worker says that its job is done: its answer leaves at once, and the
@@ -329,10 +320,10 @@ on_done(struct worker_proc *w, const struct msg_DONE *m)
 	 * word has to do. */
 	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us :
 	    m->cpu_us;
-	drain_output(w);
+	worker_drain_output(w);
 	kill_it(w);
-	answer_job(w, job_judge(job, -1, 0));
-	become_gone(w);
+	worker_answer_job(w, job_judge(job, -1, 0));
+	worker_become_gone(w);
 }
 
 /* Ready when the worker says so and the keeper, which puts it into its
@@ -378,7 +369,10 @@ handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
 		return job_files_frame(w->job, f, why);
 	case FRAME_DONE: {
 		DECODE(DONE);
-		on_done(w, &m);
+		if (w->host != NULL)
+			worker_call_done(w, &m);
+		else
+			on_done(w, &m);
 		return 0;
 	}
 	default:
@@ -427,7 +421,7 @@ on_frame(struct channel *ch, const struct frame *f, void *arg)
 		on_parked(w, f, why);
 	else if (w->state == WORKER_ENDING) {
 		/* Condemned: what it still says only adds to its output. */
-		if (f->type != FRAME_DONE)
+		if (f->type != FRAME_DONE && !w->job->has_done)
 			handle_busy_frame(w, f, why);
 	} else if (w->state != WORKER_BUSY ||
 	    handle_busy_frame(w, f, why) == -1)
@@ -456,14 +450,18 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		    "out of descriptors" : "it was not ready in time");
 		break;
 	case WORKER_BUSY:
-		drain_output(w);
+		worker_drain_output(w);
 		condemn(w, VERDICT_TIMEOUT);
 		break;
 	case WORKER_ENDING:
+		if (w->host != NULL) {
+			w->host->stuck(w, w->host_arg);
+			break;
+		}
 		log_warnx("worker %llu pid %ld: not reaped after %d ms",
 		    (unsigned long long)w->id, (long)w->pid, REAP_MS);
-		answer_job(w, job_judge(w->job, -1, 0));
-		become_gone(w);
+		worker_answer_job(w, job_judge(w->job, -1, 0));
+		worker_become_gone(w);
 		break;
 	default:
 		break;
@@ -499,8 +497,8 @@ settle_job(struct worker_proc *w, int status, int oom)
 		job->started_us = 0;
 		w->observer->returned(w, job, w->arg);
 	} else
-		answer_job(w, job_judge(job, status, oom));
-	become_gone(w);
+		worker_answer_job(w, job_judge(job, status, oom));
+	worker_become_gone(w);
 }
 
 static void
@@ -527,7 +525,7 @@ worker_proc_exited(struct worker_proc *w, const struct msg_WORKER_EXITED *m)
 	if (w->state == WORKER_STARTING)
 		exited_while_starting(w, m->status);
 	if (w->job != NULL) {
-		drain_output(w);
+		worker_drain_output(w);
 		w->job->result.cpu_us = m->cpu_us > w->cpu_base_us ?
 		    m->cpu_us - w->cpu_base_us : 0;
 		w->job->result.peak_kib = m->peak_kib;
@@ -540,7 +538,7 @@ void
 worker_proc_abandoned(struct worker_proc *w)
 {
 	if (w->job != NULL) {
-		drain_output(w);
+		worker_drain_output(w);
 		settle_job(w, -1, 0);
 	}
 	w->observer->exited(w, w->arg);

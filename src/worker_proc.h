@@ -32,6 +32,14 @@ struct worker_observer {
 	void	(*exited)(struct worker_proc *, void *arg);
 };
 
+/* Of a process that is not the keeper's child but a session's. */
+struct worker_host {
+	/* The call is over: with keep, what it made stays. */
+	void	(*settle)(struct worker_proc *, int keep, void *arg);
+	/* No word came on that. */
+	void	(*stuck)(struct worker_proc *, void *arg);
+};
+
 /* adderd's record of one worker: descriptors, timers, the one job. */
 struct worker_proc {
 	TAILQ_ENTRY(worker_proc) entry;		/* in a list of its owner */
@@ -53,6 +61,9 @@ struct worker_proc {
 	int			 started;	/* STARTED was received */
 	int			 paused;
 	uint64_t		 cpu_base_us;	/* used before the job */
+	const struct worker_host *host;		/* NULL for a worker */
+	void			*host_arg;
+	int			 settling;	/* its host was told */
 	const struct worker_observer *observer;
 	void			*arg;
 };
@@ -63,6 +74,19 @@ struct worker_proc *worker_proc_new(struct event_base *,
 		    struct keeper_proc *, uint64_t generation,
 		    const struct limits *, const struct worker_observer *,
 		    void *arg);
+/*
+ * A call in a session, ready for its job; theirs are the descriptors for the
+ * process that will run it, the caller's.  NULL if there are none.
+ */
+struct worker_proc *worker_proc_new_call(struct event_base *,
+		    const struct worker_host *, void *host_arg,
+		    const struct worker_observer *, void *arg,
+		    int theirs[3]);
+/* A number for a worker, never given twice. */
+uint64_t worker_proc_next_id(void);
+/* The widest limits that a job may have: what a process itself is held to; a
+ * job's own limits come with the job. */
+void	worker_proc_limits(const struct conf *, struct limits *);
 void	worker_proc_free(struct worker_proc **);
 /* Gives a parked worker its job, and takes the job over. */
 void	worker_proc_assign(struct worker_proc *, struct job *);
@@ -75,6 +99,10 @@ void	worker_proc_forked(struct worker_proc *, pid_t);
 void	worker_proc_refused(struct worker_proc *, const char *why);
 void	worker_proc_exited(struct worker_proc *,
 	    const struct msg_WORKER_EXITED *);
+/* What the leader of a session reports of a call; oom: the kernel has ended
+ * a process of it for want of memory. */
+void	worker_proc_settled(struct worker_proc *,
+	    const struct msg_SESSION_SETTLED *, int oom);
 /* The keeper is gone, and the process with it. */
 void	worker_proc_abandoned(struct worker_proc *);
 

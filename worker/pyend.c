@@ -386,3 +386,13 @@ pyend_trial(void)
 	pystdio_flush_final();
 	flush_c();
 }
+
+void
+pyend_pause(void)
+{
+	Py_MakePendingCalls();
+	PyErr_Clear();
+	send_figures();
+	pystdio_flush_quietly();
+	flush_c();
+}

@@ -18,4 +18,8 @@ void	pyend_run(struct pyjob *);
 /* Touches the pages that pyend_run() will need. */
 void	pyend_trial(void);
 
+/* At the end of a program after which the interpreter goes on, in a session:
+ * pictures of open figures go out and streams are flushed, and that is all. */
+void	pyend_pause(void);
+
 #endif

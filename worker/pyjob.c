@@ -316,7 +316,8 @@ pyjob_run(struct pyjob *job)
 	if (res == NULL)
 		pyerror_handle(job);
 	Py_XDECREF(res);
-	pymain_unname(ns);
+	if (!job->session)
+		pymain_unname(ns);
 	Py_DECREF(ns);
 }
 

@@ -12,6 +12,7 @@ struct pyjob {
 	int		 status;	/* exit status so far */
 	int		 exited;	/* by SystemExit */
 	int		 interrupted;	/* an uncaught KeyboardInterrupt */
+	int		 session;	/* the interpreter goes on after it */
 };
 
 /* In the zygote: -1 with an exception set. */

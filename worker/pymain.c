@@ -71,3 +71,16 @@ pymain_unname(PyObject *dict)
 	if (PyDict_DelItemString(dict, "__cached__") == -1)
 		PyErr_Clear();
 }
+
+void
+pymain_set_file(const char *path)
+{
+	PyObject *mod = PyImport_AddModule("__main__"), *file;
+
+	file = PyUnicode_DecodeFSDefault(path);
+	if (mod == NULL || file == NULL ||
+	    PyDict_SetItemString(PyModule_GetDict(mod), "__file__", file) ==
+	    -1)
+		PyErr_Clear();
+	Py_XDECREF(file);
+}

@@ -17,4 +17,7 @@ PyObject *pymain_make(const char *path);
 /* What a script run ends with: __file__ and __cached__ go. */
 void	pymain_unname(PyObject *dict);
 
+/* Before a further program in the same __main__: names its file. */
+void	pymain_set_file(const char *path);
+
 #endif

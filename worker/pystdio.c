@@ -9,7 +9,7 @@
 
 static PyObject	*text_io;		/* io.TextIOWrapper */
 static PyObject	*encoding, *errors;	/* of stdin and stdout */
-static PyObject	*our_stderr;		/* compared only */
+static PyObject	*our_stdin, *our_stderr;	/* compared only */
 
 int
 pystdio_init(void)
@@ -88,6 +88,8 @@ pystdio_make(void)
 		    PySys_SetObject(streams[i].original, s) == -1)
 			return -1;
 		Py_DECREF(s);
+		if (i == 0)
+			our_stdin = s;
 	}
 	our_stderr = s;		/* sys holds it */
 	return 0;
@@ -178,4 +180,23 @@ pystdio_flush_final(void)
 	Py_DECREF(out);
 	Py_DECREF(err);
 	return status;
+}
+
+int
+pystdio_renew_stdin(void)
+{
+	PyObject *s;
+	int rv;
+
+	if (PySys_GetObject("stdin") != our_stdin)
+		return 0;
+	s = make_stream(STDIN_FILENO, "<stdin>");
+	if (s == NULL)
+		return -1;
+	rv = PySys_SetObject("stdin", s);
+	if (rv == 0)
+		rv = PySys_SetObject("__stdin__", s);
+	our_stdin = s;
+	Py_DECREF(s);
+	return rv;
 }

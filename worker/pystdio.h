@@ -24,4 +24,9 @@ void	pystdio_flush_quietly(void);
 /* flush_std_files() of CPython: at the end, -1 if an error was reported. */
 int	pystdio_flush_final(void);
 
+/* In a session, before a further job: sys.stdin is made anew, so that nothing
+ * of the last job's input is left in it, unless the program has set another
+ * one.  -1 with an exception set. */
+int	pystdio_renew_stdin(void);
+
 #endif

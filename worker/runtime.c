@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,10 +27,12 @@
 #include "pymain.h"
 #include "pystdio.h"
 #include "runtime.h"
+#include "runtime_private.h"
 #include "sandbox.h"
 #include "sandbox_rlimit.h"
 #include "sandbox_trap.h"
 #include "source.h"
+#include "stdin_feed.h"
 #include "syscall_filter.h"
 #include "workerio.h"
 #include "zygote_jail.h"
@@ -42,7 +43,6 @@
 #define STATUS_INTERNAL	124
 
 static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
-static int	stdin_write = -1;	/* other end of the job's stdin */
 
 int
 runtime_init(void)
@@ -58,70 +58,14 @@ runtime_init(void)
 	return policy_init();
 }
 
-static void
-leave(const char *what) __attribute__((noreturn));
-
 /* Before a job has been read: nothing but the log hears of it. */
-static void
-leave(const char *what)
+void
+runtime_leave(const char *what)
 {
 	char *why = interp_take_error();
 
 	log_warnx("worker cannot be prepared: %s: %s", what, why);
 	_exit(STATUS_INTERNAL);
-}
-
-/* Standard input is a pipe from the start, so that sys.stdin is made over
- * what it will read. */
-static int
-stdin_prepare(void)
-{
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) == -1)
-		return -1;
-	if (dup2(fds[0], STDIN_FILENO) == -1)
-		return -1;
-	close(fds[0]);
-	stdin_write = fds[1];
-	return 0;
-}
-
-/* More than a pipe holds: a file without a name instead. */
-static int
-stdin_from_file(struct slice data)
-{
-	int fd = memfd_create("stdin", MFD_CLOEXEC);
-
-	if (fd == -1)
-		fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd == -1)
-		return -1;
-	if (fd_write_all(fd, data.data, data.len) == -1 ||
-	    lseek(fd, 0, SEEK_SET) == -1 || dup2(fd, STDIN_FILENO) == -1) {
-		close(fd);
-		return -1;
-	}
-	return close(fd);
-}
-
-/* All of the job's input, then end of file. */
-static int
-stdin_give(struct slice data)
-{
-	int size, rv = 0;
-
-	if (data.len > 0) {
-		size = fcntl(stdin_write, F_GETPIPE_SZ);
-		if (size < 0 || data.len > (size_t)size)
-			size = fcntl(stdin_write, F_SETPIPE_SZ, data.len);
-		if (size >= 0 && data.len <= (size_t)size)
-			rv = fd_write_all(stdin_write, data.data, data.len);
-		else
-			rv = stdin_from_file(data);
-	}
-	fd_close(&stdin_write);
-	return rv;
 }
 
 /*
@@ -156,25 +100,25 @@ write_program(struct slice text)
 	return rv;
 }
 
-static void
-prepare(const struct sandbox *s)
+void
+runtime_prepare(const struct sandbox *s)
 {
 	PyObject *res;
 
 	PyOS_AfterFork_Child();
 	snprintf(program, sizeof program, "%s/" PROGRAM_NAME, s->scratch);
 	if (reserve_program(!(s->jail->layers & JAIL_BIT(JAIL_MOUNT))) == -1)
-		leave("file of the program");
-	if (stdin_prepare() == -1)
-		leave("standard input");
+		runtime_leave("file of the program");
+	if (stdin_feed_prepare() == -1)
+		runtime_leave("standard input");
 	res = interp_call("job", "prepare", "(s)", s->scratch);
 	if (res == NULL)
-		leave("environment");
+		runtime_leave("environment");
 	Py_DECREF(res);
 	if (pystdio_make() == -1)
-		leave("standard streams");
+		runtime_leave("standard streams");
 	if (pymain_make(program) == NULL)
-		leave("__main__");
+		runtime_leave("__main__");
 	pyerror_keep_reserve();
 	pyjob_trial(program);
 	pyend_trial();
@@ -192,8 +136,8 @@ runtime_ended(int sig)
 
 /* User and system time of this process.  Its CPU clock would be coarser:
  * under RLIMIT_CPU the kernel moves that only at ticks. */
-static uint64_t
-cpu_us(struct rusage *ru)
+uint64_t
+runtime_cpu_us(struct rusage *ru)
 {
 	if (getrusage(RUSAGE_SELF, ru) == -1)
 		return 0;
@@ -201,8 +145,9 @@ cpu_us(struct rusage *ru)
 	    ru->ru_utime.tv_usec + ru->ru_stime.tv_usec;
 }
 
-static void
-send_done(const struct pyjob *job, uint64_t cpu_start, uint64_t files_left)
+void
+runtime_send_done(const struct pyjob *job, uint64_t cpu_start,
+    uint64_t files_left)
 {
 	struct msg_DONE m = { .exit_code = job->status,
 	    .exited = job->exited, .files_left = files_left };
@@ -211,14 +156,14 @@ send_done(const struct pyjob *job, uint64_t cpu_start, uint64_t files_left)
 
 	if (refused != -1)
 		m.denied = slice_of(syscall_name(refused));
-	m.cpu_us = cpu_us(&ru) - cpu_start;
+	m.cpu_us = runtime_cpu_us(&ru) - cpu_start;
 	m.peak_kib = ru.ru_maxrss;
 	workerio_DONE(&m);
 }
 
 /* Ends a job that did not get as far as Python. */
-static int
-refuse(const char *type, const char *message)
+int
+runtime_refuse(const char *type, const char *message)
 {
 	struct msg_EXCEPTION m = { .line = 0 };
 
@@ -245,8 +190,8 @@ leave_as(const struct pyjob *job)
 	_exit(job->status);
 }
 
-static int
-restrict_program(const struct pyjob *job, char **why)
+int
+runtime_restrict(const struct pyjob *job, char **why)
 {
 	PyObject *mod = PyImport_AddModule("__main__");
 
@@ -257,7 +202,7 @@ static void
 run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 {
 	struct rusage ru;
-	uint64_t cpu_start = cpu_us(&ru);
+	uint64_t cpu_start = runtime_cpu_us(&ru);
 	char *text = xmemdupz(msg->code.data, msg->code.len), *why;
 	const char *trouble = inputs_trouble();
 	uint64_t left = 0;
@@ -265,18 +210,18 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	source_strip_fence(text, msg->code.len);
 	job->source.data = text;
 	job->source.len = msg->code.len;
-	if (msg->policy != POLICY_ISOLATED && restrict_program(job, &why) ==
+	if (msg->policy != POLICY_ISOLATED && runtime_restrict(job, &why) ==
 	    -1)
-		job->status = refuse("PolicyError", why);
+		job->status = runtime_refuse("PolicyError", why);
 	else if (trouble != NULL)
-		job->status = refuse("OSError", trouble);
+		job->status = runtime_refuse("OSError", trouble);
 	else if (write_program(job->source) == -1)
-		job->status = refuse("OSError", "the code cannot be written "
-		    "to the scratch directory; is limits.scratch smaller "
+		job->status = runtime_refuse("OSError", "the code cannot be "
+		    "written to the scratch directory; is limits.scratch smaller "
 		    "than the code?");
-	else if (stdin_give(msg->stdin_data) == -1)
-		job->status = refuse("OSError", "standard input is larger "
-		    "than limits.scratch allows.");
+	else if (stdin_feed_give(msg->stdin_data) == -1)
+		job->status = runtime_refuse("OSError", "standard input is "
+		    "larger than limits.scratch allows.");
 	else {
 		sandbox_trap_forget();
 		collect_init(scratch, program);
@@ -285,7 +230,7 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 		pyend_run(job);
 		left = collect_send();
 	}
-	send_done(job, cpu_start, left);
+	runtime_send_done(job, cpu_start, left);
 }
 
 #define REHEARSAL	"print(sum(range(100)))"
@@ -323,7 +268,7 @@ runtime_rehearse(void *scratch)
 	if (mkdir(s.scratch, 0700) == -1 || chdir(s.scratch) == -1)
 		_exit(1);
 	workerio_init();
-	prepare(&s);
+	runtime_prepare(&s);
 	workerio_PARKED(&parked);
 	workerio_STARTED(&started);
 	run_job(&job, s.scratch, &py);
@@ -347,14 +292,14 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 		_exit(WORKER_EXIT_SANDBOX);
 	parked.confine_us = clock_us() - parked.confine_us;
 	workerio_init();
-	prepare(s);
+	runtime_prepare(s);
 	inputs_init(s->scratch);
 	parked.prepare_us = clock_us() - fork_us;
 	if (workerio_PARKED(&parked) == -1 ||
 	    workerio_read_job(&job, &buf, inputs_place) == -1)
 		_exit(0);
 	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
-		leave("limits of the job");
+		runtime_leave("limits of the job");
 	if (job.live)
 		pystdio_live();
 	workerio_STARTED(&started);

@@ -24,6 +24,9 @@
 #include "zygote_fds.h"
 #include "zygote_jail.h"
 
+/* Processes that the leader of a session can make when its states cannot. */
+#define LEADER_PIDS	8
+
 #define HAS(s, layer)	(((s)->jail->layers & JAIL_BIT(layer)) != 0)
 
 static int
@@ -95,7 +98,8 @@ step_rlimits(const struct sandbox *s)
 static int
 step_nproc(const struct sandbox *s)
 {
-	struct rlimit rl = { s->limits.pids, s->limits.pids };
+	rlim_t most = s->limits.pids + (s->session ? LEADER_PIDS : 0);
+	struct rlimit rl = { most, most };
 
 	if (!HAS(s, JAIL_UID) || s->limits.pids == 0)
 		return 0;
@@ -177,7 +181,7 @@ step_landlock(const struct sandbox *s)
 static int
 step_seccomp(const struct sandbox *s)
 {
-	if (!HAS(s, JAIL_SECCOMP))
+	if (!HAS(s, JAIL_SECCOMP) || s->session)
 		return 0;
 	sandbox_trap_install(HAS(s, JAIL_PID), s->ended);
 	filter_patch_pid(&s->jail->filter, getpid());
@@ -222,4 +226,41 @@ sandbox_enter(const struct sandbox *s)
 		}
 	log_set_fd(STDERR_FILENO);
 	return close(ZYGOTE_FD_LOG);
+}
+
+int
+sandbox_gates_state(const struct sandbox *s)
+{
+	return HAS(s, JAIL_SECCOMP) && !s->jail->processes;
+}
+
+int
+sandbox_enter_leader(const struct sandbox *s)
+{
+	return HAS(s, JAIL_SECCOMP) ?
+	    filter_load(&s->jail->leader_filter) : 0;
+}
+
+int
+sandbox_enter_state(const struct sandbox *s, int *gate)
+{
+	struct syscall_filter *f = &s->jail->state_filter;
+
+	struct rlimit rl = { s->limits.pids, s->limits.pids };
+
+	*gate = -1;
+	if (HAS(s, JAIL_UID) && s->limits.pids != 0 &&
+	    setrlimit(RLIMIT_NPROC, &rl) == -1)
+		return -1;
+	if (!HAS(s, JAIL_SECCOMP))
+		return 0;
+	sandbox_trap_install(0, s->ended);
+	/* Without a pid namespace no pid matches: a state has a new one in
+	 * each call, so it cannot be told from others. */
+	if (HAS(s, JAIL_PID))
+		filter_patch_pid(f, 1);
+	if (!sandbox_gates_state(s))
+		return filter_load(f);
+	*gate = filter_load_gated(f);
+	return *gate == -1 ? -1 : 0;
 }

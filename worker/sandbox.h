@@ -22,6 +22,7 @@ struct sandbox {
 	pid_t		 keeper;	/* who must still be the parent */
 	unsigned	 uid;		/* of its own, with layer uid */
 	struct zygote_jail *jail;	/* its copy is the worker's own */
+	int		 session;	/* to lead one */
 	uint64_t	 base_as;	/* bytes mapped before the job */
 	struct limits	 limits;
 	void		(*ended)(int sig);	/* see sandbox_trap.h */
@@ -34,5 +35,15 @@ struct sandbox {
  * WORKER_EXIT_SANDBOX.
  */
 int	sandbox_enter(const struct sandbox *);
+/*
+ * The last step, which for the processes of a session comes by itself: they
+ * are made in between.  A state also gets its limit of processes, and *gate
+ * is a descriptor by which its forks are to be permitted, -1 where they need
+ * not be.  -1 with errno.
+ */
+/* Whether the forks of a state are to be permitted one by one. */
+int	sandbox_gates_state(const struct sandbox *);
+int	sandbox_enter_leader(const struct sandbox *);
+int	sandbox_enter_state(const struct sandbox *, int *gate);
 
 #endif

@@ -84,3 +84,21 @@ rlimit_lower(const struct limits *made_with, const struct limits *job,
 		return -1;
 	return memory == 0 ? 0 : set_one(RLIMIT_AS, base_as + memory);
 }
+
+int
+rlimit_cpu_from_now(uint64_t cpu_ms)
+{
+	struct rlimit rl;
+	struct rusage ru;
+	rlim_t until;
+
+	if (cpu_ms == 0)
+		return 0;
+	if (getrlimit(RLIMIT_CPU, &rl) == -1 ||
+	    getrusage(RUSAGE_SELF, &ru) == -1)
+		return -1;
+	until = ru.ru_utime.tv_sec + ru.ru_stime.tv_sec + 1 +
+	    (cpu_ms + 999) / 1000;
+	rl.rlim_cur = until < rl.rlim_max ? until : rl.rlim_max;
+	return setrlimit(RLIMIT_CPU, &rl);
+}

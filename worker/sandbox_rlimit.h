@@ -16,4 +16,8 @@ int	rlimit_apply(const struct limits *, uint64_t base_as);
 int	rlimit_lower(const struct limits *made_with, const struct limits *job,
 	    uint64_t base_as);
 
+/* Where a process runs one job after the other: CPU time from now on.  Only
+ * the soft limit, as what is lowered stays so; 0 is none. */
+int	rlimit_cpu_from_now(uint64_t cpu_ms);
+
 #endif

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <linux/sched.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,4 +64,27 @@ spawn_worker(unsigned long long namespaces, int *pidfd)
 	if (pid == 0)
 		syscall(SYS_set_robust_list, robust_head, robust_len);
 	return pid;
+}
+
+static pid_t
+plain_clone(unsigned long long flags)
+{
+	pid_t pid = clone_old(flags, NULL);
+
+	if (pid == 0)
+		syscall(SYS_set_robust_list, robust_head, robust_len);
+	return pid;
+}
+
+pid_t
+spawn_child(void)
+{
+	return plain_clone(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
+	    SIGCHLD);
+}
+
+pid_t
+spawn_sibling(void)
+{
+	return plain_clone(SPAWN_SIBLING_FLAGS);
 }

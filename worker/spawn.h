@@ -1,6 +1,7 @@
 #ifndef ADDER_SPAWN_H
 #define ADDER_SPAWN_H
 
+#include <linux/sched.h>
 #include <sys/types.h>
 
 /*
@@ -18,5 +19,15 @@ int	spawn_init(void);
  * is right only in a process of one thread.
  */
 pid_t	spawn_worker(unsigned long long namespaces, int *pidfd);
+
+/*
+ * The same without namespaces, made by clone(2), which the filter knows: a
+ * child of the caller, told by SIGCHLD, or another child of its parent.
+ */
+pid_t	spawn_child(void);
+pid_t	spawn_sibling(void);
+/* The first argument of clone(2) in spawn_sibling(). */
+#define SPAWN_SIBLING_FLAGS	(CLONE_PARENT | CLONE_CHILD_SETTID | \
+				CLONE_CHILD_CLEARTID)
 
 #endif

@@ -22,6 +22,7 @@
 #include "preload.h"
 #include "root.h"
 #include "runtime.h"
+#include "runtime_private.h"
 #include "sandbox.h"
 #include "spawn.h"
 #include "zygote.h"
@@ -132,7 +133,8 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 	    .fd_stdout = fds[FD_STDOUT], .fd_stderr = fds[FD_STDERR],
 	    .keeper = getppid(), .jail = &jail, .base_as = vm_size,
 	    .uid = jail.uid_base + m->worker % JAIL_UIDS,
-	    .limits = m->limits, .ended = runtime_ended };
+	    .limits = m->limits, .ended = runtime_ended,
+	    .session = m->session };
 	uint64_t now = clock_us();
 	int pidfd = -1, err;
 	pid_t pid;
@@ -148,6 +150,8 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 		return refuse(m->worker, "scratch directory", ENAMETOOLONG);
 	PyOS_BeforeFork();
 	pid = spawn_worker(namespaces_worker_flags(jail.layers), &pidfd);
+	if (pid == 0 && s.session)
+		runtime_session(&s, now);
 	if (pid == 0)
 		runtime_main(&s, now);
 	err = errno;

@@ -90,7 +90,15 @@ make_filter(struct zygote_jail *j)
 		.memory_cgroup = HAS(j, JAIL_CGROUP)
 	};
 
-	return HAS(j, JAIL_SECCOMP) ? filter_build(&o, &j->filter) : 0;
+	if (!HAS(j, JAIL_SECCOMP))
+		return 0;
+	if (filter_build(&o, &j->filter) == -1)
+		return -1;
+	o.role = FILTER_STATE;
+	if (filter_build(&o, &j->state_filter) == -1)
+		return -1;
+	o.role = FILTER_LEADER;
+	return filter_build(&o, &j->leader_filter);
 }
 
 static int

@@ -25,6 +25,8 @@ struct zygote_jail {
 	unsigned		 uid_base;
 	int			 processes;	/* jobs may start some */
 	struct syscall_filter	 filter;
+	struct syscall_filter	 state_filter;	/* of sessions, */
+	struct syscall_filter	 leader_filter;	/* and their leaders */
 	int			 ruleset;	/* ZYGOTE_FD_RULESET or -1 */
 	/* What a worker may read: for a ruleset of its own. */
 	struct landlock_path	 paths[JAIL_PATHS_MAX + 1];

@@ -19,6 +19,8 @@ static const struct {
 	{ ZYGOTE_TO_KEEPER, "zygote to keeper" },
 	{ SERVER_TO_WORKER, "adderd to worker" },
 	{ WORKER_TO_SERVER, "worker to adderd" },
+	{ SERVER_TO_LEADER, "adderd to leader" },
+	{ LEADER_TO_SERVER, "leader to adderd" },
 };
 
 static void

@@ -216,3 +216,9 @@ void
 dispatcher_hold(struct dispatcher *d, const void *principal)
 {
 }
+
+struct sandboxes *
+dispatcher_sandboxes(struct dispatcher *d)
+{
+	return NULL;
+}

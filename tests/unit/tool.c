@@ -120,9 +120,9 @@ test_run_arguments(void **state)
 	{ "{\"code\":[\"1\"]}", 0, "not an array" },
 	{ "{\"code\":{\"a\":1}}", 0, "not an object" },
 	{ "{\"code\":\"1\",\"stdin\":7}", 0, "stdin must be a string" },
-	{ "{\"code\":\"1\",\"session_id\":\"x\"}", 0,
-	    "no argument \"session_id\"; it takes: code, timeout, stdin, "
-	    "files, policy." },
+	{ "{\"code\":\"1\",\"image\":\"x\"}", 0,
+	    "no argument \"image\"; it takes: code, timeout, stdin, "
+	    "files, session_id, policy." },
 	{ "{\"code\":\"1\",\"policy\":\"restricted\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"isolated\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"none\"}", 0,
@@ -305,8 +305,8 @@ test_list(void **state)
 {
 	struct conf *compat = conf_with("compat.tools=on");
 
-	check_list(conf, 3);
-	check_list(compat, 5);
+	check_list(conf, 6);
+	check_list(compat, 8);
 	assert_null(tool_find(conf, "run_python_ephemeral"));
 	assert_null(tool_find(conf, "execute_python_code"));
 	conf_unref(&compat);

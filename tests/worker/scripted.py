@@ -381,7 +381,7 @@ class Zygote:
         w = Worker(self.last, self.scratch, limits or LIMITS)
         socket.send_fds(self.control, [frame("WORKER_FORK", {
             "generation": self.generation, "worker": w.number,
-            "limits": w.limits})], w.ends())
+            "session": False, "limits": w.limits})], w.ends())
         w.close_ends()
         (name, fields), fds = self._recv()
         w.answer = (name, fields)

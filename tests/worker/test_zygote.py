@@ -66,7 +66,8 @@ def test_parked_worker_goes_with_its_job_link(small):
 
 
 def test_refusals(small):
-    good = {"generation": 41, "worker": 900, "limits": LIMITS}
+    good = {"generation": 41, "worker": 900, "session": False,
+            "limits": LIMITS}
 
     def ask(fields, nfds):
         r, w = os.pipe()

@@ -1,0 +1,197 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "conf.h"
+#include "json.h"
+#include "mem.h"
+#include "result.h"
+#include "sandboxes.h"
+#include "tool.h"
+#include "units.h"
+
+/*
+ * Sessions that keep variables between calls of run_python.  The argument
+ * dependencies of sandbox_initialize has its place in these parameters, and
+ * the environment that it names in sandboxes_open().
+ */
+
+#define TTL_SENSIBLE_S	2592000.0
+
+static const struct tool_param initialize_params[] = {
+	{ "ttl", TOOL_NUMBER, 0,
+	    "Seconds after which the session ends if nothing is run in it." }
+};
+
+static const struct tool_param handle_params[] = {
+	{ "session_id", TOOL_STRING, 1,
+	    "The session, as sandbox_initialize or sandbox_fork named it." }
+};
+
+#define NPARAMS(p)	(sizeof(p) / sizeof((p)[0]))
+
+static json_t *
+describe_initialize(const struct conf *conf)
+{
+	char ttl[32], most[32], age[32];
+
+	duration_text(conf->sessions_ttl, ttl, sizeof ttl);
+	duration_text(conf->sessions_ttl_max, most, sizeof most);
+	duration_text(conf->sessions_max_age, age, sizeof age);
+	return json_pack("{s:s, s:o, s:o}",
+	    "title", "Start a session",
+	    "description", json_textf(
+	    "Starts a session and returns its session_id.  run_python with "
+	    "that session_id keeps variables, functions, imports, open files "
+	    "and random state from call to call, and a directory of files.  "
+	    "A call that is stopped by its time or memory limit, crashes or "
+	    "is cancelled does not lose the session: variables are rolled "
+	    "back to what they were before it.  Files, and positions in open "
+	    "files, are not rolled back.  An exception keeps what was done "
+	    "up to it.  Each answer says session: kept, rolled_back or lost. "
+	    " Processes that a call starts end with it.  The session ends "
+	    "after %s without a call (ttl asks for more, at most %s), after "
+	    "%s in any case, and with this server.", ttl, most, age),
+	    "annotations", tool_annotations("Start a session", 0, 0));
+}
+
+static json_t *
+describe_stop(const struct conf *conf)
+{
+	return json_pack("{s:s, s:s, s:o}",
+	    "title", "End a session",
+	    "description", "Ends a session with its variables and files.  A "
+	    "call that runs in it is stopped.",
+	    "annotations", tool_annotations("End a session", 0, 1));
+}
+
+static json_t *
+describe_fork(const struct conf *conf)
+{
+	return json_pack("{s:s, s:s, s:o}",
+	    "title", "Fork a session",
+	    "description", "Starts another session that has the variables "
+	    "which this one has now, and returns its session_id.  From then "
+	    "on the variables of the two are independent; the directory of "
+	    "files and the memory limit are shared, and of the two one call "
+	    "runs at a time.",
+	    "annotations", tool_annotations("Fork a session", 0, 0));
+}
+
+static enum tool_outcome
+refuse(struct tool_call *c, char *why)
+{
+	c->result = result_of_error(why);
+	free(why);
+	return TOOL_ANSWER;
+}
+
+/* The handle both as text and, for programs, by itself. */
+static enum tool_outcome
+answer_handle(struct tool_call *c, const char *handle, uint64_t ttl)
+{
+	char text[32];
+
+	duration_text(ttl, text, sizeof text);
+	c->result = json_pack("{s:[{s:s, s:o}], s:b, s:{s:s}}", "content",
+	    "type", "text", "text", json_textf("session_id: %s\nGive it to "
+	    "run_python as session_id.  The session ends after %s without a "
+	    "call.", handle, text), "isError", 0, "structuredContent",
+	    "session_id", handle);
+	return TOOL_ANSWER;
+}
+
+static enum tool_outcome
+initialize(struct tool_call *c)
+{
+	const json_t *value = json_object_get(c->args, "ttl");
+	double seconds = json_number_value(value);
+	const char *handle;
+	uint64_t ttl = 0;
+	char *why;
+
+	if (value != NULL && !(seconds >= 1 && seconds <= TTL_SENSIBLE_S)) {
+		xasprintf(&why, "The ttl must be a number of seconds from 1 "
+		    "to %.0f, not %.15g.", TTL_SENSIBLE_S, seconds);
+		return refuse(c, why);
+	}
+	if (value != NULL)
+		ttl = seconds * 1000;
+	handle = sandboxes_open(c->sandboxes, c->owner, c->policy, &ttl,
+	    &why);
+	return handle == NULL ? refuse(c, why) : answer_handle(c, handle,
+	    ttl);
+}
+
+static struct sandbox *
+find(struct tool_call *c, char **why)
+{
+	return sandboxes_find(c->sandboxes, json_string_value(
+	    json_object_get(c->args, "session_id")), c->owner, why);
+}
+
+static enum tool_outcome
+stop(struct tool_call *c)
+{
+	struct sandbox *sb;
+	char *why;
+
+	if ((sb = find(c, &why)) == NULL)
+		return refuse(c, why);
+	sandboxes_stop(c->sandboxes, sb);
+	c->result = result_of_text("The session is ended.");
+	return TOOL_ANSWER;
+}
+
+static enum tool_outcome
+fork_session(struct tool_call *c)
+{
+	struct sandbox *sb;
+	const char *handle;
+	char *why;
+
+	if ((sb = find(c, &why)) == NULL)
+		return refuse(c, why);
+	handle = sandboxes_branch(c->sandboxes, sb, &why);
+	return handle == NULL ? refuse(c, why) : answer_handle(c, handle,
+	    sandbox_idle_ms(sb));
+}
+
+char *
+tool_session(struct tool_call *c, const json_t *id, int policy_named)
+{
+	struct sandbox *sb;
+	char *why = NULL;
+
+	if (id == NULL)
+		return NULL;
+	sb = sandboxes_find(c->sandboxes, json_string_value(id), c->owner,
+	    &why);
+	if (sb == NULL)
+		return why;
+	if (policy_named && c->spec.policy != sandbox_policy(sb))
+		return xstrdup("A session has one policy for all its calls, "
+		    "that of its connection; leave the argument policy out, "
+		    "or run the program without session_id.");
+	c->spec.policy = sandbox_policy(sb);
+	c->spec.sandbox = sb;
+	snprintf(c->spec.session, sizeof c->spec.session, "%s",
+	    sandbox_handle(sb));
+	return NULL;
+}
+
+const struct tool tool_sandbox_initialize = {
+	"sandbox_initialize", initialize_params, NPARAMS(initialize_params),
+	describe_initialize, initialize, 0, 1
+};
+
+const struct tool tool_sandbox_stop = {
+	"sandbox_stop", handle_params, NPARAMS(handle_params), describe_stop,
+	stop, 0, 1
+};
+
+const struct tool tool_sandbox_fork = {
+	"sandbox_fork", handle_params, NPARAMS(handle_params), describe_fork,
+	fork_session, 0, 1
+};

@@ -1,0 +1,26 @@
+#ifndef ADDER_WORKER_PRIVATE_H
+#define ADDER_WORKER_PRIVATE_H
+
+#include "worker_proc.h"
+
+/* What the worker_*.c files share. */
+
+/* How long the leader's word on a call is waited for; it ends much at
+ * times. */
+#define WORKER_SETTLE_MS	15000
+
+/* The links of one worker: ours[] job socket, stdout, stderr; theirs[] the
+ * other ends.  -1 with errno. */
+int	worker_open_links(int ours[3], int theirs[3]);
+void	worker_take_links(struct worker_proc *, struct event_base *,
+	    const int ours[3]);
+void	worker_make_timer(struct worker_proc *, struct event_base *);
+void	worker_set_timer(struct worker_proc *, uint64_t ms);
+void	worker_drain_output(struct worker_proc *);
+void	worker_answer_job(struct worker_proc *, enum verdict);
+/* No job and no use any more: waits only to be reaped. */
+void	worker_become_gone(struct worker_proc *);
+/* DONE came from a call in a session. */
+void	worker_call_done(struct worker_proc *, const struct msg_DONE *);
+
+#endif
