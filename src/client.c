@@ -133,7 +133,7 @@ on_gone(struct transport *t, void *arg)
 		listeners_pause(s->listeners,
 		    s->nclients >= s->conf->clients_max);
 	/* Whoever started us on a pipe is gone, or we are done. */
-	if (last || (s->stopping && !server_has_clients(s)))
+	if (s->stopping ? !server_has_clients(s) : last)
 		server_stop(s);
 }
 
