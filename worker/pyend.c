@@ -24,6 +24,7 @@ static PyObject	*collect_fn;		/* gc.collect */
 static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
 static Py_ssize_t zygote_nmodules;	/* how many they are */
 static PyObject	*figures;		/* matplotlib's Gcf.figs, or NULL */
+static PyObject	*drawings;		/* a list of our own, or NULL */
 static void	(*fortran_flush)(int *unit);
 
 /* What threading._shutdown() works on; NULL where this version of Python
@@ -92,6 +93,7 @@ figures_init(void)
 		return;
 	gcf = optional("matplotlib._pylab_helpers", "Gcf");
 	figures = gcf == NULL ? NULL : PyObject_GetAttrString(gcf, "figs");
+	drawings = interp_glue("figures", "_drawings");
 	Py_XDECREF(gcf);
 	PyErr_Clear();
 }
@@ -170,7 +172,8 @@ send_figures(void)
 
 	if (figures == NULL)
 		figures_init();
-	if (figures != NULL && PyObject_Size(figures) > 0) {
+	if (figures != NULL && (PyObject_Size(figures) > 0 ||
+	    (drawings != NULL && PyList_GET_SIZE(drawings) > 0))) {
 		/* Our own work, whatever the program may do. */
 		restricted = policy_armed();
 		policy_arm(0);

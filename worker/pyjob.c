@@ -38,6 +38,25 @@ static PyObject	*expr_type, *interactive_type;
 static PyObject	*display;	/* our sys.displayhook */
 static int	 trial;		/* nothing may be sent */
 
+/* The begin of bytes that are too long, and how much is missing; takes them
+ * over.  NULL if there is no memory for it. */
+static PyObject *
+cut_value(PyObject *bytes)
+{
+	const char *data = PyBytes_AS_STRING(bytes);
+	Py_ssize_t keep = VALUE_MAX;
+	PyObject *res;
+
+	/* Not in the middle of a character. */
+	while ((data[keep] & 0xc0) == 0x80)
+		keep--;
+	res = PyBytes_FromStringAndSize(data, keep);
+	PyBytes_ConcatAndDel(&res, PyBytes_FromFormat("\n[... %zd bytes of the "
+	    "value left out ...]", PyBytes_GET_SIZE(bytes) - keep));
+	Py_DECREF(bytes);
+	return res;
+}
+
 static void
 send_value(PyObject *text)
 {
@@ -45,21 +64,31 @@ send_value(PyObject *text)
 	PyObject *bytes;
 
 	bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
+	if (bytes != NULL && PyBytes_GET_SIZE(bytes) > VALUE_MAX)
+		bytes = cut_value(bytes);
 	if (bytes == NULL) {
 		PyErr_Clear();
 		return;
 	}
 	m.text.data = PyBytes_AS_STRING(bytes);
 	m.text.len = PyBytes_GET_SIZE(bytes);
-	if (m.text.len > VALUE_MAX) {
-		m.text.len = VALUE_MAX;
-		/* Not in the middle of a character. */
-		while ((m.text.data[m.text.len] & 0xc0) == 0x80)
-			m.text.len--;
-	}
 	if (!trial)
 		workerio_VALUE(&m);
 	Py_DECREF(bytes);
+}
+
+/* Pictures and markup that an object has of itself.  The types that are made
+ * in C, which most values are of, have none. */
+static void
+show_richly(PyObject *value)
+{
+	PyObject *res;
+
+	if (trial || !PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE))
+		return;
+	res = interp_call("rich", "show", "(O)", value);
+	Py_XDECREF(res);
+	PyErr_Clear();
 }
 
 /* Stands in for sys.displayhook while the last expression is evaluated. */
@@ -81,6 +110,7 @@ display_value(PyObject *self, PyObject *value)
 		send_value(text);
 	PyErr_Clear();
 	Py_XDECREF(text);
+	show_richly(value);
 	Py_RETURN_NONE;
 }
 

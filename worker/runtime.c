@@ -115,6 +115,10 @@ runtime_prepare(const struct sandbox *s)
 	if (res == NULL)
 		runtime_leave("environment");
 	Py_DECREF(res);
+	res = interp_call("figures", "begin", "(s)", s->scratch);
+	if (res == NULL)
+		runtime_leave("figures");
+	Py_DECREF(res);
 	if (pystdio_make() == -1)
 		runtime_leave("standard streams");
 	if (pymain_make(program) == NULL)

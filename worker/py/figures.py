@@ -1,9 +1,10 @@
 """Pictures of matplotlib figures.
 
 plt.show() takes a picture of every open figure and leaves it open, as plain
-Agg does; what is open at the end is taken then.  A figure that has not
-changed since it was taken, or since the program saved it to a picture file,
-is not taken again.
+Agg does; what is open at the end is taken then.  A drawing, that is a figure
+in one state, is shown once: by a picture of ours, or by the first file that
+the program saved it to and that is still there at the end.  Further files of
+the same drawing come back as files.
 """
 import io
 import logging
@@ -13,27 +14,73 @@ import warnings
 import weakref
 
 SIDE_MAX = 8000                 # pixels
+DRAWINGS_MAX = 1000             # that are remembered
 PICTURE_TYPES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+# Fonts with the scripts that DejaVu lacks, the first that is there; asked by
+# matplotlib for the characters that the fonts before it do not have.
+CJK_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR",
+             "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei",
+             "WenQuanYi Zen Hei", "Droid Sans Fallback", "IPAGothic",
+             "IPAexGothic", "TakaoGothic", "VL Gothic", "NanumGothic",
+             "AR PL UMing CN", "Unifont")
+SYMBOL_FONTS = ("Noto Sans Symbols2", "Noto Sans Symbols", "Symbola")
 
-_taken = weakref.WeakKeyDictionary()    # Figure -> key of its last picture
+_state = weakref.WeakKeyDictionary()    # Figure -> its drawing
+_was_stale = weakref.WeakKeyDictionary()
+_drawings = []                          # with files; never another list
 _count = {}                             # figure number -> pictures sent
+_scratch = ""                           # where files come back from
 _savefig = None
 _show = None
 _errstate = None
 
 
+class Drawing:
+    __slots__ = ("key", "sent", "files")
+
+    def __init__(self):
+        self.key = None         # of the picture that was sent
+        self.sent = False
+        self.files = []         # (path, inode, mtime) of picture files
+
+
 def install():
-    """Hooks show() and savefig(); called once matplotlib is imported."""
+    """Hooks show(), savefig() and save(); called once matplotlib is
+    imported."""
     global _savefig, _show, _errstate
     from functools import update_wrapper
 
+    from matplotlib.animation import Animation
     from matplotlib.backend_bases import FigureManagerBase
     from matplotlib.figure import Figure
     from numpy import errstate
+    from PIL.Image import Image
     _savefig, _show, _errstate = Figure.savefig, FigureManagerBase.show, errstate
-    # A method made in C: no frame of ours in a traceback through savefig.
-    Figure.savefig = adder.method_then(_savefig, _saved)
+    # Methods made in C: no frame of ours in a traceback through them.
+    Figure.savefig = adder.method_then("savefig", _savefig, _saved, _saving)
+    Animation.save = adder.method_then("save", Animation.save, _animated,
+                                       None)
+    Image.show = adder.method_then("show", Image.show, _image_shown, None)
     FigureManagerBase.show = update_wrapper(lambda self: _shown(self), _show)
+    _add_fonts()
+
+
+def _add_fonts():
+    from matplotlib import rcParams, rcParamsDefault
+    from matplotlib.font_manager import fontManager
+    there = {f.name for f in fontManager.ttflist}
+    for names in CJK_FONTS, SYMBOL_FONTS:
+        found = next((n for n in names if n in there), None)
+        for rc in (rcParams, rcParamsDefault):
+            family = rc["font.sans-serif"]
+            if found is not None and found not in family:
+                rc["font.sans-serif"] = family + [found]
+
+
+def begin(scratch):
+    """In a fresh worker."""
+    global _scratch
+    _scratch = scratch + "/"
 
 
 def _shown(manager):
@@ -41,14 +88,75 @@ def _shown(manager):
     return _show(manager)
 
 
+def _send(name, data):
+    number = _count[name] = _count.get(name, 0) + 1
+    suffix = "" if number == 1 else "-%d" % number
+    adder.image("image/png", name + suffix + ".png", data)
+
+
+def _image_shown(image, *args, **kwargs):
+    """After image.show() of PIL, which finds no viewer here."""
+    data = image._repr_png_()
+    if data:
+        _send("image", data)
+
+
+def _saving(fig, *args, **kwargs):
+    """Before fig.savefig(...), which changes the figure for a while."""
+    _was_stale[fig] = fig.stale
+
+
+def _file_of(path):
+    """What tells that a picture file is still the one that was written and
+    comes back by itself; None if it does not."""
+    try:
+        path = os.path.abspath(os.fspath(path))
+        st = os.lstat(path)
+        real = os.path.realpath(path)
+    except (OSError, TypeError, ValueError):
+        return None
+    inside = real[len(_scratch):] if real.startswith(_scratch) else ""
+    if not inside or any(part.startswith(".") or part == "__pycache__"
+                         for part in inside.split("/")[:-1]):
+        return None
+    return real, st.st_ino, st.st_mtime_ns
+
+
+def _add_file(fig, drawing, path):
+    if os.path.splitext(path)[1].lower() not in PICTURE_TYPES:
+        return
+    file = _file_of(path)
+    if file is None:
+        return
+    if not drawing.files and len(_drawings) < DRAWINGS_MAX:
+        _drawings.append(drawing)
+    drawing.files.append(file)
+    _state[fig] = drawing
+    fig.stale = False
+
+
 def _saved(fig, fname=None, *args, **kwargs):
     """After fig.savefig(fname, ...) has worked."""
     if not isinstance(fname, (str, os.PathLike)):
         return
-    ext = os.path.splitext(os.fspath(fname))[1].lower()
-    if ext in PICTURE_TYPES or ext == "":       # no extension means .png
-        _taken[fig] = None
-        fig.stale = False
+    drawing = _state.get(fig)
+    if drawing is None or _was_stale.get(fig, True):
+        drawing = Drawing()
+    path = os.fspath(fname)
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if not os.path.splitext(path)[1]:   # no extension means .png
+        path += ".png"
+    _add_file(fig, drawing, path)
+
+
+def _animated(animation, filename=None, *args, **kwargs):
+    """After animation.save(filename, ...) has worked."""
+    _add_file(animation._fig, Drawing(), os.fspath(filename))
+
+
+def _is_there(file):
+    return _file_of(file[0]) == file
 
 
 def _dpi(fig):
@@ -73,31 +181,58 @@ def _draw(fig):
     return out.getvalue()
 
 
-def take(manager):
-    fig, num = manager.canvas.figure, manager.num
-    if fig in _taken and not fig.stale:
-        return
+def _take(fig, name):
+    drawing = _state.get(fig)
+    if drawing is not None and not fig.stale:
+        if drawing.sent or any(_is_there(f) for f in drawing.files):
+            return
     if len(fig.get_children()) < 2:     # nothing but its background
         return
     try:
         data = _draw(fig)
     except Exception as e:
-        adder.note("figure %s could not be drawn: %s: %s"
-                   % (num, type(e).__name__, e))
+        adder.note("%s could not be drawn: %s: %s"
+                   % (name.replace("-", " "), type(e).__name__, e))
         return
     key = (len(data), hash(data))
-    if _taken.get(fig) != key:
-        _count[num] = _count.get(num, 0) + 1
-        suffix = "" if _count[num] == 1 else "-%d" % _count[num]
-        adder.image("image/png", "figure-%s%s.png" % (num, suffix), data)
-    _taken[fig] = key
+    if drawing is None or drawing.key != key:
+        if drawing is None or fig.stale:
+            drawing = Drawing()
+        _send(name, data)
+    drawing.key = key
+    drawing.sent = True
+    _state[fig] = drawing
     fig.stale = False
 
 
+def take(manager):
+    _take(manager.canvas.figure, "figure-%s" % manager.num)
+
+
+def take_value(fig):
+    """A figure that is the program's value and that pyplot may not know."""
+    for manager in _managers():
+        if manager.canvas.figure is fig:
+            return              # taken at the end
+    _take(fig, "figure")
+
+
+def _managers():
+    return list(sys.modules["matplotlib._pylab_helpers"].Gcf.figs.values())
+
+
 def collect():
-    """Takes what is open at the end of the program."""
+    """Takes what is open at the end of the program, and tells which files
+    show what has been shown."""
     if _savefig is None:
         install()
-    for manager in list(sys.modules["matplotlib._pylab_helpers"]
-                        .Gcf.figs.values()):
+    for manager in _managers():
         take(manager)
+    for drawing in _drawings:
+        seen = drawing.sent
+        for file in drawing.files:
+            if _is_there(file):
+                if seen:
+                    adder.shown(file[0])
+                seen = True
+    _drawings.clear()
