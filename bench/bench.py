@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests/it"))
 
 import harness  # noqa: E402
+import packages  # noqa: E402
 
 CODE = "print(sum(range(100)))"
 PRINTED = "4950"
@@ -186,6 +187,7 @@ def measure(quick):
         found["http"] = measure_http(daemon, n)
         found["endurance"] = measure_endurance(daemon,
             1000 if quick else 10000)
+    found["packages"] = packages.measure(load, n, GREETING)
     # A second time, after the load: the machine's mood changes.
     found["fork_again"] = measure_fork(conf["python.env"], modules, n)
     starts, ends = measure_stdio(3 if quick else 9)
@@ -232,7 +234,7 @@ def judge(found):
         ("zombies, restarts", "%d, %d" % (endurance["zombies"],
             len(endurance["restarted"])), "0, 0",
             not endurance["zombies"] and not endurance["restarted"]),
-    ]
+    ] + packages.judge(found["packages"])
 
 
 def figures(found):
@@ -253,6 +255,7 @@ def figures(found):
     ]
     rows.append(("the same over HTTP, 1 client, p50 / p90 / p99",
         times(found["http"]["http"])))
+    rows += packages.rows(found["packages"])
     for kind in ("plain", "compacted"):
         rows.append(("bare fork + exit, %s, before and after" % kind,
             "%.0f and %.0f /s" % tuple(found[run][kind]["per_second"]

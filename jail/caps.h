@@ -15,6 +15,14 @@ int	caps_drop_bounding(uint64_t drop);
 int	caps_set(uint64_t keep);
 /* Whether this process has the capability now. */
 int	caps_has(int cap);
+/*
+ * User ids from sandbox.uid_base on: one for each worker, then one for zygotes
+ * that hold code of packages, and one for installers.
+ */
+#define JAIL_UIDS		1000
+#define JAIL_UIDS_WORKERS	(JAIL_UIDS - 2)
+#define JAIL_UID_ZYGOTE		(JAIL_UIDS - 2)
+#define JAIL_UID_INSTALLER	(JAIL_UIDS - 1)
 /* Groups, then all three group ids, then all three user ids. */
 int	ids_become(uid_t, gid_t);
 

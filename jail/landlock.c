@@ -18,6 +18,7 @@
 
 #define RULESET_VERSION		(1u << 0)	/* flag of create_ruleset */
 #define RULE_PATH_BENEATH	1
+#define RULE_NET_PORT		2
 
 /* struct landlock_ruleset_attr as of ABI 6. */
 struct ruleset_attr {
@@ -30,6 +31,11 @@ struct path_beneath_attr {
 	uint64_t	access;
 	int32_t		parent_fd;
 } __attribute__((packed));
+
+struct net_port_attr {
+	uint64_t	access;
+	uint64_t	port;
+};
 
 #define FS_EXECUTE	(1ull << 0)
 #define FS_WRITE_FILE	(1ull << 1)
@@ -93,6 +99,9 @@ fs_allowed(enum landlock_use use)
 	case LANDLOCK_WORK:
 		return ~(FS_EXECUTE | FS_MAKE_CHAR | FS_MAKE_BLOCK |
 		    FS_MAKE_SOCK | FS_IOCTL_DEV);
+	case LANDLOCK_BUILD:
+		return ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_MAKE_SOCK |
+		    FS_IOCTL_DEV);
 	}
 	return 0;
 }
@@ -145,6 +154,26 @@ landlock_ruleset(const struct landlock_path *paths, size_t n)
 			return -1;
 		}
 	return fd;
+}
+
+int
+landlock_allow_port(int ruleset, unsigned port)
+{
+	struct net_port_attr rule = { NET_CONNECT_TCP, port };
+
+	if (landlock_abi() < 4)
+		return 0;
+	return syscall(SYS_landlock_add_rule, ruleset, RULE_NET_PORT, &rule,
+	    0) == -1 ? -1 : 0;
+}
+
+int
+landlock_scope_ruleset(void)
+{
+	struct ruleset_attr attr = { .scoped = SCOPE_ABSTRACT_UNIX_SOCKET |
+	    SCOPE_SIGNAL };
+
+	return syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 }
 
 int

@@ -11,7 +11,8 @@
 enum landlock_use {
 	LANDLOCK_READ,		/* read files, list, execute */
 	LANDLOCK_DEVICE,	/* read and write, create nothing */
-	LANDLOCK_WORK		/* all but execute, devices and sockets */
+	LANDLOCK_WORK,		/* all but execute, devices and sockets */
+	LANDLOCK_BUILD		/* the same, and execute */
 };
 
 struct landlock_path {
@@ -31,6 +32,12 @@ int	landlock_abi(void);
  * caller closes it.  Allocates nothing.
  */
 int	landlock_ruleset(const struct landlock_path *, size_t n);
+/* Allows connections to a TCP port, where the kernel could refuse them
+ * (ABI 4).  -1 with errno. */
+int	landlock_allow_port(int ruleset, unsigned port);
+/* A ruleset of scopes alone: signals and abstract sockets stay within, files
+ * and mounts are as before.  Needs LANDLOCK_ABI_SCOPE. */
+int	landlock_scope_ruleset(void);
 /* Confines this process for good; needs no_new_privs or CAP_SYS_ADMIN. */
 int	landlock_restrict(int ruleset);
 

@@ -272,3 +272,23 @@ root_mount_scratch(uint64_t bytes, uint64_t inodes, unsigned uid,
 	return mount("tmpfs", JAIL_SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV,
 	    options);
 }
+
+int
+root_show_only(const char *dir, const char *one)
+{
+	int mnt, rv = -1;
+
+	mnt = syscall(SYS_open_tree, AT_FDCWD, one, OPEN_TREE_CLONE |
+	    OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	if (mnt == -1)
+		return -1;
+	if (mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV,
+	    "size=16k,nr_inodes=8,mode=0755") == 0 &&
+	    mkdir(one, 0755) == 0 && set_attributes(mnt, READ_ONLY) == 0 &&
+	    syscall(SYS_move_mount, mnt, "", AT_FDCWD, one,
+	    MOVE_MOUNT_F_EMPTY_PATH) == 0)
+		rv = mount("none", dir, NULL, MS_REMOUNT | MS_BIND |
+		    MS_RDONLY | MS_NOSUID | MS_NODEV, NULL);
+	close(mnt);
+	return rv;
+}

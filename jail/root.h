@@ -18,6 +18,12 @@
  */
 int	root_enter(const char *on, const char *const *keep,
 	    const char **step);
+/*
+ * Of what is in dir, leaves only the directory one visible, which is directly
+ * below it, in this mount namespace and those made from it.  0, or -1 with
+ * errno.
+ */
+int	root_show_only(const char *dir, const char *one);
 /* Mounts a worker's own scratch at JAIL_SCRATCH; only its owner may enter.
  * Allocates nothing. */
 int	root_mount_scratch(uint64_t bytes, uint64_t files, unsigned uid,

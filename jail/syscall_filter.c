@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -77,8 +79,36 @@ static const char *const allow_own_root[] = {
 static const char *const allow_processes[] = {
 	SYSCALLS_ALLOW_PROCESSES(NAME) NULL };
 static const char *const allow_cgroup[] = { SYSCALLS_ALLOW_CGROUP(NAME) NULL };
+static const char *const allow_installer[] = {
+	SYSCALLS_ALLOW_INSTALLER(NAME) NULL };
+static const char *const allow_zygote[] = { SYSCALLS_ALLOW_ZYGOTE(NAME) NULL };
 static const char *const refuse_eperm[] = { SYSCALLS_EPERM(NAME) NULL };
 static const char *const refuse_enosys[] = { SYSCALLS_ENOSYS(NAME) NULL };
+
+/* Its workers get namespaces and its own parent (spawn.c). */
+#define CLONE_FORBIDDEN_ZYGOTE	(CLONE_FORBIDDEN & ~(CLONE_NEWNS | \
+    CLONE_NEWIPC | CLONE_NEWPID | CLONE_PARENT))
+
+/* What a zygote does between a fork and the worker's own filter.  Signals
+ * reach no further than its Landlock domain. */
+static int
+add_zygote(scmp_filter_ctx ctx)
+{
+	static const int options[] = { PR_SET_DUMPABLE, PR_SET_PDEATHSIG,
+	    PR_SET_NO_NEW_PRIVS, PR_CAPBSET_DROP, PR_CAP_AMBIENT };
+	size_t i;
+	int rv = add_calls(ctx, allow_zygote, SCMP_ACT_ALLOW);
+
+	for (i = 0; rv >= 0 && i < sizeof options / sizeof options[0]; i++)
+		rv = RULE(ctx, SCMP_ACT_ALLOW, "prctl",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, options[i]));
+	if (rv >= 0)
+		rv = RULE(ctx, SCMP_ACT_ALLOW, "clone",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FORBIDDEN_ZYGOTE, 0));
+	/* A new mount, and no change of one (root_mount_scratch). */
+	return rv < 0 ? rv : RULE(ctx, SCMP_ACT_ALLOW, "mount",
+	    SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV));
+}
 
 /* A state of a session forks siblings of itself; where its programs may start
  * no processes its leader is asked about each. */
@@ -305,13 +335,42 @@ add_affinity(scmp_filter_ctx ctx, int own_pid_ns)
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
 }
 
+/* To the internet, and to the kernel for its routes, which is how libc finds
+ * out what addresses are of use; not to services of this machine by path. */
+static int
+add_sockets(scmp_filter_ctx ctx)
+{
+	int rv;
+
+	if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "socket",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, AF_INET))) < 0 ||
+	    (rv = RULE(ctx, SCMP_ACT_ALLOW, "socket",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, AF_INET6))) < 0)
+		return rv;
+	return RULE(ctx, SCMP_ACT_ALLOW, "socket",
+	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, AF_NETLINK),
+	    SCMP_A2(SCMP_CMP_MASKED_EQ, LOW32, NETLINK_ROUTE));
+}
+
+static int
+add_installer(scmp_filter_ctx ctx, const struct filter_options *o)
+{
+	int rv = add_calls(ctx, allow_installer, SCMP_ACT_ALLOW);
+
+	if (rv == 0)
+		rv = RULE(ctx, SCMP_ACT_ALLOW, "prctl",
+		    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, PR_SET_NO_NEW_PRIVS));
+	return rv < 0 || !o->network ? rv : add_sockets(ctx);
+}
+
 static int
 add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 {
 	int rv;
 
-	if ((rv = add_clone(ctx, o->processes, o->role)) < 0 ||
-	    (rv = add_signals(ctx, o)) < 0 ||
+	if ((rv = o->zygote ? add_zygote(ctx) :
+	    add_clone(ctx, o->processes, o->role)) < 0 ||
+	    (rv = o->zygote ? 0 : add_signals(ctx, o)) < 0 ||
 	    (rv = add_prctl(ctx)) < 0 ||
 	    (rv = add_ioctl(ctx, o->role)) < 0 ||
 	    (rv = add_fcntl(ctx)) < 0 ||
@@ -341,6 +400,8 @@ add_policy(scmp_filter_ctx ctx, const struct filter_options *o)
 		return rv;
 	if (o->memory_cgroup &&
 	    (rv = add_calls(ctx, allow_cgroup, SCMP_ACT_ALLOW)) < 0)
+		return rv;
+	if (o->installer && (rv = add_installer(ctx, o)) < 0)
 		return rv;
 	for (name = refuse_eperm; *name != NULL; name++) {
 		if (o->processes && (strcmp(*name, "fork") == 0 ||
@@ -380,7 +441,9 @@ export_filter(scmp_filter_ctx ctx, struct syscall_filter *f)
 int
 filter_build(const struct filter_options *o, struct syscall_filter *f)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_TRAP);
+	scmp_filter_ctx ctx = seccomp_init(
+	    o->installer || o->zygote ? SCMP_ACT_ERRNO(EPERM) :
+	    SCMP_ACT_TRAP);
 	int rv;
 
 	memset(f, 0, sizeof *f);

@@ -26,6 +26,9 @@ struct filter_options {
 				 * but its own */
 	int	memory_cgroup;	/* memory not mapped is held, too */
 	enum filter_role role;
+	int	installer;	/* of packages: no trap, and more calls */
+	int	network;	/* the installer may make sockets */
+	int	zygote;		/* that holds code of strangers: no trap */
 };
 
 /* Builds the filter; the caller frees it.  -1 with errno. */

@@ -74,6 +74,25 @@ X(pidfd_send_signal)
 #define SYSCALLS_ALLOW_CGROUP(X)					\
 X(memfd_create)
 
+/*
+ * Further ones of the installer of packages, which resolves names, connects,
+ * and confines what it starts more narrowly than itself.  It has no files of
+ * others to change: Landlock and its user id see to that.
+ */
+#define SYSCALLS_ALLOW_INSTALLER(X)					\
+X(connect) X(bind) X(landlock_create_ruleset) X(landlock_add_rule)	\
+X(landlock_restrict_self) X(sync) X(syncfs)
+
+/*
+ * Further ones of a zygote that has imported code of strangers, for what it
+ * does to its workers.  Its user namespace has nothing in it but itself.
+ */
+#define SYSCALLS_ALLOW_ZYGOTE(X)					\
+X(setresuid) X(setresgid) X(setgroups) X(capset) X(seccomp)		\
+X(landlock_create_ruleset) X(landlock_add_rule)				\
+X(landlock_restrict_self) X(kill) X(tgkill) X(rt_sigqueueinfo)		\
+X(rt_tgsigqueueinfo)
+
 /* Refused in the quiet: libraries probe for these and fall back. */
 #define SYSCALLS_EPERM(X)						\
 X(sched_setscheduler) X(sched_setparam) X(sched_setattr)		\

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fdutil.h"
@@ -91,6 +95,41 @@ int
 pidfd_open_pid(pid_t pid)
 {
 	return syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* The line "Pid:" of /proc/self/fdinfo/N (proc(5)). */
+static pid_t
+pidfd_pid(int pidfd)
+{
+	char path[64], buf[512], *line;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1)
+		return -1;
+	n = read(fd, buf, sizeof buf - 1);
+	close(fd);
+	if (n <= 0)
+		return -1;
+	buf[n] = '\0';
+	line = strstr(buf, "\nPid:");
+	return line == NULL ? -1 : (pid_t)strtol(line + 5, NULL, 10);
+}
+
+#ifndef P_PIDFD
+#define P_PIDFD	3	/* waitid(2), Linux 5.4 */
+#endif
+
+pid_t
+pidfd_child_pid(int pidfd)
+{
+	siginfo_t si;
+
+	if (waitid(P_PIDFD, pidfd, &si, WEXITED | WNOHANG | WNOWAIT) == -1)
+		return -1;
+	return pidfd_pid(pidfd);
 }
 
 int

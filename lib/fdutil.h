@@ -17,5 +17,8 @@ int	fd_count(void);
 /* pidfd_send_signal(2), pidfd_open(2): Linux 5.3. */
 int	pidfd_open_pid(pid_t);
 int	pidfd_kill(int pidfd, int sig);
+/* The process id of the child that a pidfd names, alive or not yet reaped;
+ * -1 if it is no child of this process. */
+pid_t	pidfd_child_pid(int pidfd);
 
 #endif

@@ -27,12 +27,33 @@
 	F(BIN, modules)		/* import list, comma separated */	\
 	F(BIN, warm_file)	/* program run once before forks, or "" */ \
 	F(BIN, layers)		/* of the jail, comma separated */	\
+	F(BIN, deps_dir)	/* holds environments, "" for none */	\
 	F(U64, uid_base)	/* first user id of workers */		\
 	F(BOOL, processes)	/* jobs may start processes */		\
 	F(BOOL, compact)	/* join its mappings before it forks */	\
 	F(BOOL, debug)
 #define MSG_ZYGOTE_STOP(F)						\
 	F(U64, generation)
+#define MSG_ZYGOTE_FORK(F)						\
+	F(U64, generation)	/* of the zygote that forks */		\
+	F(U64, child)		/* and of the one that is made */	\
+	F(BIN, path)		/* the environment's directory */	\
+	F(BIN, site)		/* its packages */			\
+	F(BIN, modules)		/* import list, comma separated */	\
+	F(BOOL, import)		/* they may be imported ahead */
+#define MSG_INSTALL_START(F)						\
+	F(U64, install)		/* never used twice */			\
+	F(BIN, python_env)	/* venv directory, "" for the system */	\
+	F(BIN, deps_dir)	/* holds environments */		\
+	F(BIN, offline)		/* directory of wheels, "" for an index */ \
+	F(BIN, ports)		/* TCP ports, comma separated */	\
+	F(BIN, request)		/* JSON for the installer */		\
+	F(BIN, layers)		/* of the jail, comma separated */	\
+	F(U64, uid_base)	/* first user id of workers */		\
+	F(U64, max_bytes)	/* of one file */			\
+	F(BOOL, sdist)		/* packages may be built */
+#define MSG_INSTALL_STOP(F)						\
+	F(U64, install)
 #define MSG_WORKER_FORK(F)						\
 	F(U64, generation)						\
 	F(U64, worker)		/* never used twice */			\
@@ -62,6 +83,12 @@
 	F(BIN, layers)		/* of the jail that it has entered */
 #define MSG_ZYGOTE_EXITED(F)						\
 	F(U64, generation)						\
+	F(I64, status)		/* as from wait(2) */
+#define MSG_ZYGOTE_FORKED(F)						\
+	F(U64, child)							\
+	F(U64, pid)		/* 0: it could not be forked */
+#define MSG_INSTALL_EXITED(F)						\
+	F(U64, install)							\
 	F(I64, status)		/* as from wait(2) */
 #define MSG_WORKER_FORKED(F)						\
 	F(U64, worker)							\

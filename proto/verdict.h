@@ -16,6 +16,7 @@
 	X(DENIED,    "denied")		/* a call the jail refuses */	\
 	X(CANCELLED, "cancelled")	/* by the client */		\
 	X(BUSY,      "busy")		/* the queue was full */	\
+	X(INSTALL,   "install")		/* its packages could not be had */ \
 	X(LOST,      "lost")		/* the worker vanished */	\
 	X(INTERNAL,  "internal")	/* a fault of adder itself */
 

@@ -234,6 +234,27 @@ resolve_scratch(struct loader *l, char **field)
 	return resolve_path(l, field, S_IFDIR, "there is no such directory");
 }
 
+/* The usual place of caches; nowhere if there is no home. */
+static void
+resolve_deps(struct conf *c)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *path = NULL;
+
+	if (strcmp(c->deps_dir, "@default") == 0) {
+		if (geteuid() == 0)
+			path = xstrdup("/var/cache/adder");
+		else if (cache != NULL && cache[0] == '/')
+			xasprintf(&path, "%s/adder", cache);
+		else if (home != NULL && home[0] == '/')
+			xasprintf(&path, "%s/.cache/adder", home);
+		else
+			path = xstrdup("");
+		replace(&c->deps_dir, path);
+	}
+	make_absolute(&c->deps_dir);
+}
+
 /* Keys that bound each other: a default gives way, a written one is an
  * error. */
 static int
@@ -269,6 +290,10 @@ resolve(struct loader *l)
 	make_absolute(&c->http_token_file);
 	if (resolve_path(l, &c->zygote_warm_file, S_IFREG,
 	    "there is no such file") == -1)
+		return -1;
+	resolve_deps(c);
+	if (resolve_path(l, &c->deps_offline, S_IFDIR,
+	    "there is no such directory") == -1)
 		return -1;
 	return resolve_scratch(l, &c->scratch_dir);
 }

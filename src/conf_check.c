@@ -225,6 +225,32 @@ check_layers(const char *s)
 }
 
 static const char *
+check_ports(const char *s)
+{
+	unsigned long port;
+	char *end;
+
+	for (; *s != '\0'; s = *end == ',' ? end + 1 : end) {
+		port = strtoul(s, &end, 10);
+		if (!isdigit((unsigned char)*s) || port == 0 || port > 65535 ||
+		    (*end != ',' && *end != '\0'))
+			return "it must be port numbers separated by commas";
+	}
+	return NULL;
+}
+
+static const char *
+check_names(const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (!isalnum((unsigned char)*s) &&
+		    strchr("._-*?, ", *s) == NULL)
+			return "it must be names of packages separated by "
+			    "commas";
+	return NULL;
+}
+
+static const char *
 check_printable(const char *s)
 {
 	for (; *s != '\0'; s++)
@@ -242,6 +268,9 @@ static const struct {
 	{ "listen.unix_mode",	check_mode },
 	{ "listen.tcp",		check_addresses },
 	{ "listen.http",	check_addresses },
+	{ "deps.allow",		check_names },
+	{ "deps.deny",		check_names },
+	{ "deps.ports",		check_ports },
 	{ "log.level",		check_level },
 	{ "listen.unix_policy",	check_own_policy },
 	{ "listen.tcp_policy",	check_own_policy },

@@ -127,6 +127,30 @@ X(sessions_max_age, TIME, "sessions.max_age", "24h", 1, 2592000000, RELOAD, \
   "Time after which a session ends in any case.")			\
 X(sessions_node, STR, "sessions.node", "", 0, 0, RELOAD,		\
   "Name of this server at the start of a session_id, for balancers; empty for that of the host.") \
+X(deps_dir, STR, "deps.dir", "@default", 0, 0, RESTART,			\
+  "Directory for the packages that calls ask for by dependencies; @default for adder below the user's cache directory, or /var/cache/adder for root.  Empty to install none.") \
+X(deps_index, STR, "deps.index", "", 0, 0, RELOAD,			\
+  "Address of the package index; empty for the one that pip is configured for.") \
+X(deps_offline, STR, "deps.offline", "", 0, 0, RELOAD,			\
+  "Directory of wheels to install from, without any network; empty to use an index.") \
+X(deps_ports, STR, "deps.ports", "80,443", 0, 0, RELOAD,		\
+  "Comma-separated TCP ports that the installer may connect to, besides those in deps.index and in the proxies of the environment.") \
+X(deps_sdist, BOOL, "deps.sdist", "off", 0, 0, RELOAD,			\
+  "Whether packages without a wheel may be built from source, which runs code of theirs in the installer's jail.") \
+X(deps_allow, STR, "deps.allow", "", 0, 0, RELOAD,			\
+  "Comma-separated names of packages that may be installed, * matching anything; empty for all.  What they need has to be named, too.") \
+X(deps_deny, STR, "deps.deny", "", 0, 0, RELOAD,			\
+  "Comma-separated names of packages that are never installed, * matching anything.") \
+X(deps_max_bytes, SIZE, "deps.max_bytes", "4g", 1048576, 1125899906842624, RELOAD, \
+  "Bytes of all installed packages; the sets unused for longest make room.") \
+X(deps_timeout, TIME, "deps.timeout", "3m", 1000, 86400000, RELOAD,	\
+  "Longest time that an installation may take, besides the program's own time.") \
+X(deps_installs, UINT, "deps.installs", "2", 1, 64, RELOAD,		\
+  "Installations that may run at once; further ones wait.")		\
+X(deps_zygotes, UINT, "deps.zygotes", "4", 1, 32, RELOAD,		\
+  "Sets of packages that are kept imported, with idle workers, at once.") \
+X(deps_idle, TIME, "deps.idle", "10m", 100, 604800000, RELOAD,	\
+  "How long one that is not used is kept so.")				\
 X(python_env, STR, "python.env", "@default", 0, 0, RELOAD,		\
   "Virtual environment that workers import from; system for the distribution's packages, @default for the one adderd was built with.") \
 X(python_modules, STR, "python.modules",				\

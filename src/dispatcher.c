@@ -10,6 +10,8 @@
 #include "clock.h"
 #include "conf.h"
 #include "dispatcher.h"
+#include "dispatcher_private.h"
+#include "environments.h"
 #include "job_queue.h"
 #include "job_files.h"
 #include "job_record.h"
@@ -21,33 +23,6 @@
 #include "sandboxes.h"
 #include "supervisor.h"
 
-struct dispatcher {
-	struct event_base	*base;
-	struct conf		*conf;
-	struct pool		*pool;
-	struct supervisor	*supervisor;
-	struct job_queue	 queue;
-	struct job_queue	 sessions;	/* runnable in theirs */
-	struct sandboxes	*sandboxes;
-	TAILQ_HEAD(, job)	 running;
-	unsigned		 nrunning;
-	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
-	struct event		*ev_refused;
-	struct event		*ev_dispatch;
-	struct event		*ev_queue;	/* queue.timeout */
-	const void		*only;		/* principal, NULL for all */
-	uint64_t		 calls[VERDICT_COUNT];
-	struct metrics		 metrics;
-	struct file_dir		*files;		/* NULL: nothing is kept */
-};
-
-/* What the dispatcher keeps of a job beside the job itself. */
-struct ticket {
-	struct dispatcher	*d;
-	const struct job_observer *observer;
-	void			*arg;
-};
-
 static void	on_started(struct job *, void *);
 static void	on_output(struct job *, enum job_stream, const char *, size_t,
 		    void *);
@@ -58,13 +33,19 @@ static void	on_returned(struct job *, void *);
 static void	on_born(const char *, void *);
 static void	on_runnable(struct job *, void *);
 static void	on_failed(struct job *, int, void *);
+static void	on_env_returned(struct job *, void *);
+static void	on_plain(struct job *, void *);
+static void	on_waits(struct job *, const char *, void *);
 static void	dispatch(evutil_socket_t, short, void *);
 static void	answer_refused(evutil_socket_t, short, void *);
 static void	on_queue_timer(evutil_socket_t, short, void *);
 
 /* The dispatcher counts what ends, then tells the one who asked. */
 static const struct job_observer job_observer = {
-	on_started, on_output, on_done, on_file
+	on_started, on_output, on_done, on_file, on_waits
+};
+static const struct environments_observer environments_observer = {
+	on_available, on_env_returned, on_plain
 };
 static const struct pool_observer pool_observer = {
 	on_available, on_returned, on_born
@@ -93,6 +74,9 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	d->supervisor = supervisor_new(base, conf, d->pool, why);
 	if (d->supervisor == NULL)
 		dispatcher_free(&d);
+	else
+		d->environments = environments_new(base, conf, d->supervisor,
+		    &environments_observer, d);
 	return d;
 }
 
@@ -145,22 +129,31 @@ job_drop(struct job *job)
 }
 
 static void
-drop_list(struct dispatcher *d)
+drop_queue(struct job_queue *q)
 {
 	struct job *job;
 
-	while ((job = job_queue_next(&d->queue, NULL)) != NULL) {
-		job_queue_remove(&d->queue, job);
+	while ((job = job_queue_next(q, NULL)) != NULL) {
+		job_queue_remove(q, job);
 		job_drop(job);
 	}
-	while ((job = job_queue_next(&d->sessions, NULL)) != NULL) {
-		job_queue_remove(&d->sessions, job);
-		job_drop(job);
-	}
+}
+
+static void
+drop_list(struct dispatcher *d)
+{
+	struct environment *e = NULL;
+	struct job *job;
+
+	drop_queue(&d->queue);
+	drop_queue(&d->sessions);
 	while ((job = sandboxes_oldest(d->sandboxes)) != NULL) {
 		sandboxes_withdraw(d->sandboxes, job);
 		job_drop(job);
 	}
+	while (d->environments != NULL &&
+	    (e = environments_next(d->environments, e)) != NULL)
+		drop_queue(environment_queue(e));
 	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
 		TAILQ_REMOVE(&d->refused, job, entry);
 		job_drop(job);
@@ -178,8 +171,9 @@ dispatcher_free(struct dispatcher **dp)
 	if (d == NULL)
 		return;
 	*dp = NULL;
-	supervisor_free(&d->supervisor);
 	drop_list(d);
+	environments_free(&d->environments);
+	supervisor_free(&d->supervisor);
 	sandboxes_free(&d->sandboxes);
 	pool_free(&d->pool);
 	log_pipe_close_all();
@@ -197,73 +191,16 @@ dispatcher_reload(struct dispatcher *d, struct conf *conf)
 	d->conf = conf_ref(conf);
 	pool_set_conf(d->pool, conf);
 	sandboxes_set_conf(d->sandboxes, conf);
+	environments_reload(d->environments, conf);
 	supervisor_reload(d->supervisor, conf);
-}
-
-static unsigned
-waiting(const struct dispatcher *d)
-{
-	return d->queue.n + d->sessions.n + sandboxes_waiting(d->sandboxes);
-}
-
-/* The job that has waited longest, for a worker or for its session. */
-static struct job *
-oldest_job(const struct dispatcher *d)
-{
-	struct job *job[3], *oldest = NULL;
-	int i;
-
-	job[0] = job_queue_oldest(&d->queue);
-	job[1] = job_queue_oldest(&d->sessions);
-	job[2] = sandboxes_oldest(d->sandboxes);
-	for (i = 0; i < 3; i++)
-		if (job[i] != NULL && (oldest == NULL ||
-		    job[i]->submitted_us < oldest->submitted_us))
-			oldest = job[i];
-	return oldest;
-}
-
-/* Takes a job that waits out of wherever it does. */
-static void
-withdraw(struct dispatcher *d, struct job *job)
-{
-	if (job->spec.sandbox == NULL)
-		job_queue_remove(&d->queue, job);
-	else {
-		/* What follows it in its session may be queued in its place,
-		 * so it leaves first. */
-		if (sandboxes_is_runnable(d->sandboxes, job))
-			job_queue_remove(&d->sessions, job);
-		sandboxes_withdraw(d->sandboxes, job);
-		job->result.fate = SESSION_KEPT;
-	}
-}
-
-/* Arms the timer for the job that has waited longest. */
-static void
-watch_queue(struct dispatcher *d)
-{
-	struct job *job = oldest_job(d);
-	uint64_t now = clock_us(), due;
-	struct timeval tv;
-
-	if (job == NULL) {
-		event_del(d->ev_queue);
-		return;
-	}
-	due = job->submitted_us + job->conf->queue_timeout * 1000;
-	due = due > now ? due - now : 0;
-	tv.tv_sec = due / 1000000;
-	tv.tv_usec = due % 1000000;
-	event_add(d->ev_queue, &tv);
 }
 
 static void
 enqueue(struct dispatcher *d, struct job *job, int first)
 {
 	job_queue_push(&d->queue, job, first);
-	if (waiting(d) == 1)
-		watch_queue(d);
+	if (dispatcher_waiting(d) == 1)
+		dispatcher_watch(d);
 }
 
 struct job *
@@ -279,7 +216,8 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	job = job_new(spec, d->conf, &job_observer, t);
 	if (d->files != NULL && spec->keep)
 		job_files_keep(job, d->files);
-	if (waiting(d) > 0 && waiting(d) >= d->conf->queue_max) {
+	if (dispatcher_waiting(d) > 0 &&
+	    dispatcher_waiting(d) >= d->conf->queue_max) {
 		TAILQ_INSERT_TAIL(&d->refused, job, entry);
 		job_condemn(job, VERDICT_BUSY);
 		event_active(d->ev_refused, 0, 0);
@@ -287,11 +225,13 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	}
 	if (job->spec.sandbox != NULL) {
 		sandboxes_submit(d->sandboxes, job);
-		if (waiting(d) == 1)
-			watch_queue(d);
+		if (dispatcher_waiting(d) == 1)
+			dispatcher_watch(d);
 		return job;
 	}
-	enqueue(d, job, 0);
+	if (spec->packages == NULL ||
+	    !environments_submit(d->environments, job))
+		enqueue(d, job, 0);
 	event_active(d->ev_dispatch, 0, 0);
 	return job;
 }
@@ -320,20 +260,43 @@ dispatch_sessions(struct dispatcher *d)
 
 /* Gives waiting jobs to workers, one a principal in turn. */
 static void
+serve(struct dispatcher *d, struct job_queue *q, struct pool *pool)
+{
+	struct job *job;
+
+	while (d->nrunning < d->conf->pool_max && pool_can_take(pool) &&
+	    (job = job_queue_next(q, d->only)) != NULL) {
+		job_queue_take(q, job);
+		TAILQ_INSERT_TAIL(&d->running, job, entry);
+		d->nrunning++;
+		pool_assign(pool, job);
+	}
+	pool_set_demand(pool, q->n);
+}
+
+static void
+serve_environments(struct dispatcher *d)
+{
+	struct environment *e = NULL;
+
+	while ((e = environments_next(d->environments, e)) != NULL)
+		if (environment_pool(e) != NULL)
+			serve(d, environment_queue(e), environment_pool(e));
+}
+
+/* Where as many jobs run as may, plain ones and others take turns. */
+static void
 dispatch(evutil_socket_t fd, short what, void *arg)
 {
 	struct dispatcher *d = arg;
-	struct job *job;
 
+	d->plain_last = !d->plain_last;
 	dispatch_sessions(d);
-	while (pool_can_take(d->pool) &&
-	    (job = job_queue_next(&d->queue, d->only)) != NULL) {
-		job_queue_take(&d->queue, job);
-		TAILQ_INSERT_TAIL(&d->running, job, entry);
-		d->nrunning++;
-		pool_assign(d->pool, job);
-	}
-	pool_set_demand(d->pool, d->queue.n);
+	if (d->plain_last)
+		serve_environments(d);
+	serve(d, &d->queue, d->pool);
+	if (!d->plain_last)
+		serve_environments(d);
 }
 
 static void
@@ -360,15 +323,14 @@ static void
 on_queue_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct dispatcher *d = arg;
-	uint64_t now = clock_us();
+	uint64_t now = clock_us(), due;
 	struct job *job;
 
-	while ((job = oldest_job(d)) != NULL &&
-	    job->submitted_us + job->conf->queue_timeout * 1000 <= now) {
-		withdraw(d, job);
+	while ((job = dispatcher_first_due(d, &due)) != NULL && due <= now) {
+		dispatcher_withdraw(d, job);
 		answer_busy(job);
 	}
-	watch_queue(d);
+	dispatcher_watch(d);
 }
 
 void
@@ -381,13 +343,13 @@ dispatcher_cancel(struct dispatcher *d, struct job *job)
 		TAILQ_REMOVE(&d->running, job, entry);
 		d->nrunning--;
 		free(t);
-		pool_cancel(d->pool, job);
+		pool_cancel(job);
 		return;
 	}
 	if (job->condemned)
 		TAILQ_REMOVE(&d->refused, job, entry);
 	else
-		withdraw(d, job);
+		dispatcher_withdraw(d, job);
 	job_drop(job);
 }
 
@@ -396,36 +358,6 @@ dispatcher_pause(struct dispatcher *d, struct job *job, int on)
 {
 	job->paused = on;
 	pool_pause(job);
-}
-
-void
-dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
-{
-	const struct job *oldest = oldest_job(d);
-	struct sandboxes_counts s;
-	struct pool_counts c;
-
-	memset(st, 0, sizeof *st);
-	pool_counts(d->pool, &c);
-	st->workers_idle = c.parked;
-	st->workers_busy = c.busy;
-	st->workers_starting = c.starting;
-	st->prepare_us = c.prepare_us;
-	st->confine_us = c.confine_us;
-	st->queued = waiting(d);
-	sandboxes_counts(d->sandboxes, &s);
-	st->sessions_open = s.open;
-	st->sessions_busy = s.busy;
-	st->sessions_memory = s.memory;
-	st->sessions_opened = s.opened;
-	st->sessions_expired = s.expired;
-	st->sessions_lost = s.lost;
-	st->sessions_evicted = s.evicted;
-	if (oldest != NULL)
-		st->queue_age_us = clock_us() - oldest->submitted_us;
-	memcpy(st->calls, d->calls, sizeof st->calls);
-	st->metrics = &d->metrics;
-	supervisor_status(d->supervisor, st);
 }
 
 struct sandboxes *
@@ -437,7 +369,7 @@ dispatcher_sandboxes(struct dispatcher *d)
 unsigned
 dispatcher_jobs(const struct dispatcher *d)
 {
-	return waiting(d) + d->nrunning;
+	return dispatcher_waiting(d) + d->nrunning;
 }
 
 static void
@@ -489,8 +421,10 @@ on_available(void *arg)
 {
 	struct dispatcher *d = arg;
 
-	if (d->queue.n + d->sessions.n > 0)
+	if (dispatcher_waiting(d) > 0) {
 		event_active(d->ev_dispatch, 0, 0);
+		dispatcher_watch(d);
+	}
 }
 
 static void
@@ -522,6 +456,24 @@ on_runnable(struct job *job, void *arg)
 }
 
 static void
+on_env_returned(struct job *job, void *arg)
+{
+	struct dispatcher *d = arg;
+
+	TAILQ_REMOVE(&d->running, job, entry);
+	d->nrunning--;
+}
+
+static void
+on_plain(struct job *job, void *arg)
+{
+	struct dispatcher *d = arg;
+
+	enqueue(d, job, 0);
+	event_active(d->ev_dispatch, 0, 0);
+}
+
+static void
 on_failed(struct job *job, int taken, void *arg)
 {
 	struct dispatcher *d = arg;
@@ -530,4 +482,13 @@ on_failed(struct job *job, int taken, void *arg)
 	if (taken)
 		job_queue_remove(&d->sessions, job);
 	job_finish(&job, job->condemned_as, reason);
+}
+
+static void
+on_waits(struct job *job, const char *what, void *arg)
+{
+	struct ticket *t = arg;
+
+	if (t->observer->waits != NULL)
+		t->observer->waits(job, what, t->arg);
 }

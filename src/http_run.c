@@ -172,7 +172,7 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 }
 
 static const struct job_observer observer = {
-	NULL, on_output, on_done, on_file
+	NULL, on_output, on_done, on_file, NULL
 };
 
 static void

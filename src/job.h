@@ -26,7 +26,7 @@ struct job_input {
 };
 
 /* What to run.  dispatcher_submit() copies nothing and takes over code,
- * stdin_data and inputs (malloc'd); the rest is copied. */
+ * stdin_data, inputs and packages (malloc'd); the rest is copied. */
 struct job_spec {
 	char		*code;
 	size_t		 code_len;
@@ -42,6 +42,7 @@ struct job_spec {
 	char		 owner[128];	/* whom lists of files show it later */
 	char		 session[80];	/* the session it runs in, or "" */
 	struct sandbox	*sandbox;	/* session it runs in, or NULL */
+	char		*packages;	/* NULL, or as packages.h says */
 };
 
 /* What is kept of one output stream: all of it, or its head and its tail. */
@@ -115,6 +116,9 @@ struct job_observer {
 	 * NULL. */
 	void	(*file)(struct job *, const struct job_file *, int is_image,
 		    void *arg);
+	/* What it waits for, if that is more than a worker; not our own text.
+	 * May be NULL. */
+	void	(*waits)(struct job *, const char *what, void *arg);
 };
 
 #endif

@@ -108,3 +108,15 @@ job_queue_oldest(const struct job_queue *q)
 	}
 	return oldest;
 }
+
+void
+job_queue_each(const struct job_queue *q, void (*call)(struct job *, void *),
+    void *arg)
+{
+	struct job_turn *turn;
+	struct job *job;
+
+	TAILQ_FOREACH(turn, &q->turns, entry)
+		TAILQ_FOREACH(job, &turn->jobs, entry)
+			call(job, arg);
+}

@@ -23,6 +23,9 @@ void		 job_queue_remove(struct job_queue *, struct job *);
 struct job	*job_queue_next(const struct job_queue *, const void *only);
 /* Takes it out, and its principal goes to the end. */
 void		 job_queue_take(struct job_queue *, struct job *);
+/* Calls back with every one, in no order that counts. */
+void		 job_queue_each(const struct job_queue *,
+		    void (*call)(struct job *, void *arg), void *arg);
 /* The one that waits longest, NULL if there is none. */
 struct job	*job_queue_oldest(const struct job_queue *);
 

@@ -86,6 +86,7 @@ job_free(struct job **jobp)
 	job_inputs_free(job->spec.inputs, job->spec.ninputs);
 	free(job->spec.code);
 	free(job->spec.stdin_data);
+	free(job->spec.packages);
 	free(job);
 }
 

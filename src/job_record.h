@@ -10,6 +10,7 @@
 struct conf;
 struct file_dir;
 struct file_run;
+struct environment;
 struct worker_proc;
 
 /* A file that is being sent; see job_files.h. */
@@ -27,6 +28,7 @@ struct job {
 	const struct job_observer *observer;
 	void			*arg;
 	struct worker_proc	*worker;	/* NULL while it waits */
+	struct environment	*env;		/* NULL: the plain one */
 	uint64_t		 submitted_us;
 	uint64_t		 started_us;	/* 0 while it waits */
 	unsigned		 tries;		/* workers it was given to */

@@ -9,7 +9,11 @@
 #include "job_record.h"
 #include "job_verdict.h"
 #include "mem.h"
+#include "module_names.h"
 #include "units.h"
+
+/* Longest name of a module that is repeated. */
+#define MODULE_MAX	64
 
 /* How Python says that a limit was met. */
 static const struct {
@@ -219,11 +223,44 @@ reason_exit(const struct job *job)
 	    job->result.exit_code);
 }
 
+#define NO_MODULE	"No module named '"
+
+/* Names the package to ask for; NULL if the exception is another one. */
+static char *
+reason_no_module(const struct job *job)
+{
+	const struct job_result *r = &job->result;
+	const char *name = r->exc_message + sizeof NO_MODULE - 1, *package;
+	int len;
+
+	if (strcmp(r->exc_type, "ModuleNotFoundError") != 0 ||
+	    strncmp(r->exc_message, NO_MODULE, sizeof NO_MODULE - 1) != 0)
+		return NULL;
+	len = strcspn(name, ".'");
+	package = module_package(name, len);
+	if (len == 0 || len > MODULE_MAX || name[len] == '\0')
+		return NULL;
+	if (job->conf->deps_dir[0] == '\0' ||
+	    job->spec.policy != POLICY_ISOLATED)
+		return say("The module %.*s is not installed, and cannot be "
+		    "installed here; list_packages names what is there.",
+		    len, name);
+	return say("The module %.*s is not installed; call again with "
+	    "dependencies: [\"%.*s\"]%s.", len, name, package != NULL ?
+	    (int)strlen(package) : len, package != NULL ? package : name,
+	    package != NULL ? "" : ", or the name of the package that has "
+	    "it");
+}
+
 static char *
 reason_exception(const struct job *job)
 {
 	const struct job_result *r = &job->result;
 	const char *hint = "";
+	char *reason = reason_no_module(job);
+
+	if (reason != NULL)
+		return reason;
 
 	if (strncmp(r->exc_message, "[Errno 24]", 10) == 0)
 		return say("The program opened more descriptors than the %llu "

@@ -23,6 +23,8 @@
 
 /* Packets handled in one turn of the loop, so that nothing else starves. */
 #define BATCH_MAX	64
+/* Lines that a process with code of strangers may log. */
+#define FORK_LOG_LINES	200
 
 struct keeper_proc {
 	struct event_base	*base;
@@ -144,6 +146,7 @@ on_frame(struct keeper_proc *k, const struct frame *f)
 	DISPATCH(WORKER_REFUSED, worker_refused)
 	DISPATCH(WORKER_EXITED, worker_exited)
 	DISPATCH(WORKER_USES, worker_uses)
+	DISPATCH(INSTALL_EXITED, install_exited)
 	DISPATCH(KEEPER_GONE, keeper_gone)
 	default:
 		break;
@@ -226,6 +229,39 @@ keeper_zygote_stop(struct keeper_proc *k, uint64_t generation)
 	struct writer w;
 
 	msg_encode_ZYGOTE_STOP(&w, &m);
+	control_queue_send(k->queue, &w, NULL, 0);
+}
+
+void
+keeper_zygote_fork(struct keeper_proc *k, const struct msg_ZYGOTE_FORK *m)
+{
+	struct writer w;
+	int fd = log_pipe_open_bounded(k->base, "zygote", FORK_LOG_LINES);
+
+	msg_encode_ZYGOTE_FORK(&w, m);
+	control_queue_send(k->queue, &w, &fd, 1);
+	close(fd);
+}
+
+void
+keeper_install_start(struct keeper_proc *k,
+    const struct msg_INSTALL_START *m, int report)
+{
+	struct writer w;
+	int fd = log_pipe_open_bounded(k->base, "installer", FORK_LOG_LINES);
+
+	msg_encode_INSTALL_START(&w, m);
+	control_queue_send(k->queue, &w, (int[]){ report, fd }, 2);
+	close(fd);
+}
+
+void
+keeper_install_stop(struct keeper_proc *k, uint64_t install)
+{
+	struct msg_INSTALL_STOP m = { .install = install };
+	struct writer w;
+
+	msg_encode_INSTALL_STOP(&w, &m);
 	control_queue_send(k->queue, &w, NULL, 0);
 }
 

@@ -17,6 +17,8 @@ struct keeper_observer {
 		    void *arg);
 	void	(*worker_exited)(const struct msg_WORKER_EXITED *, void *arg);
 	void	(*worker_uses)(const struct msg_WORKER_USES *, void *arg);
+	void	(*install_exited)(const struct msg_INSTALL_EXITED *,
+		    void *arg);
 	/* The keeper is gone, and with it every process below it, and another
 	 * one in its place waits for keeper_start(). */
 	void	(*keeper_gone)(const struct msg_KEEPER_GONE *, void *arg);
@@ -41,6 +43,11 @@ void		 keeper_socket_remove(struct keeper_proc *, const char *path,
 void		 keeper_zygote_start(struct keeper_proc *,
 		    const struct msg_ZYGOTE_START *);
 void		 keeper_zygote_stop(struct keeper_proc *, uint64_t generation);
+void		 keeper_zygote_fork(struct keeper_proc *,
+		    const struct msg_ZYGOTE_FORK *);
+void		 keeper_install_start(struct keeper_proc *,
+		    const struct msg_INSTALL_START *, int report);
+void		 keeper_install_stop(struct keeper_proc *, uint64_t install);
 void		 keeper_worker_fork(struct keeper_proc *,
 		    const struct msg_WORKER_FORK *, const int fds[3]);
 void		 keeper_worker_kill(struct keeper_proc *, uint64_t worker);

@@ -19,7 +19,7 @@
 #include "log.h"
 #include "mem.h"
 
-#define SPARED_MAX	16
+#define SPARED_MAX	64
 /* A scan costs some milliseconds, so the ends of many workers share one. */
 #define SCAN_MS		100
 /* Generations of orphans, each made by the death of the one before. */
@@ -28,6 +28,7 @@
 struct keeper_strays {
 	struct keeper_workers	*workers;
 	struct event		*ev_scan;
+	unsigned		 forking;	/* zygotes under way */
 	pid_t			 spared[SPARED_MAX];
 };
 
@@ -66,7 +67,17 @@ keeper_strays_spare(struct keeper_strays *s, pid_t pid, int on)
 			return;
 		}
 	if (on)
-		log_warnx("more than %d zygotes at once", SPARED_MAX);
+		log_warnx("more than %d zygotes and installers at once",
+		    SPARED_MAX);
+}
+
+void
+keeper_strays_wait(struct keeper_strays *s, int on)
+{
+	if (on)
+		s->forking++;
+	else
+		s->forking--;
 }
 
 static int
@@ -171,7 +182,7 @@ on_scan(evutil_socket_t fd, short what, void *arg)
 {
 	struct keeper_strays *s = arg;
 
-	if (keeper_workers_pending(s->workers))
+	if (s->forking > 0 || keeper_workers_pending(s->workers))
 		keeper_strays_look(s);
 	else
 		keeper_strays_sweep(s);

@@ -24,6 +24,8 @@ void	keeper_strays_of(struct keeper_strays *, pid_t worker);
 void	keeper_strays_look(struct keeper_strays *);
 /* Looks at once, at the end of everything; NULL: every child is a stray. */
 void	keeper_strays_sweep(struct keeper_strays *);
+/* While a zygote forks one (on 1, then 0), a child may be a newborn zygote. */
+void	keeper_strays_wait(struct keeper_strays *, int on);
 /* A child of the keeper that is no worker and is left alone. */
 void	keeper_strays_spare(struct keeper_strays *, pid_t, int on);
 

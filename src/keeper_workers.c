@@ -212,12 +212,12 @@ keeper_workers_look(struct keeper_workers *all, uint64_t id, uint64_t *kills,
 }
 
 enum keeper_worker_is
-keeper_workers_forked(struct keeper_workers *all, uint64_t id, pid_t pid,
-    int pidfd)
+keeper_workers_forked(struct keeper_workers *all, uint64_t id,
+    uint64_t generation, pid_t pid, int pidfd)
 {
 	struct keeper_worker *w = find(all, id);
 
-	if (w == NULL || w->pidfd != -1) {
+	if (w == NULL || w->pidfd != -1 || w->generation != generation) {
 		close(pidfd);
 		return KEEPER_WORKER_UNKNOWN;
 	}
@@ -239,11 +239,12 @@ keeper_workers_forked(struct keeper_workers *all, uint64_t id, pid_t pid,
 }
 
 void
-keeper_workers_refused(struct keeper_workers *all, uint64_t id)
+keeper_workers_refused(struct keeper_workers *all, uint64_t id,
+    uint64_t generation)
 {
 	struct keeper_worker *w = find(all, id);
 
-	if (w != NULL && w->pidfd == -1)
+	if (w != NULL && w->pidfd == -1 && w->generation == generation)
 		forget(w);
 }
 

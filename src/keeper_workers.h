@@ -44,12 +44,12 @@ enum keeper_worker_is {
 	KEEPER_WORKER_KILLED,	/* it cannot be held, or was killed before */
 	KEEPER_WORKER_UNKNOWN	/* nobody asked for it */
 };
-/* The zygote's answer; takes over pidfd. */
+/* The answer of the zygote that was asked; takes over pidfd. */
 enum keeper_worker_is keeper_workers_forked(struct keeper_workers *,
-		    uint64_t worker, pid_t, int pidfd);
+		    uint64_t worker, uint64_t generation, pid_t, int pidfd);
 /* The zygote could not fork it. */
 void		 keeper_workers_refused(struct keeper_workers *,
-		    uint64_t worker);
+		    uint64_t worker, uint64_t generation);
 void		 keeper_workers_kill(struct keeper_workers *,
 		    uint64_t worker);
 /* Calls back with every request of a dead zygote that it did not answer,

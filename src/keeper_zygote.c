@@ -48,6 +48,8 @@ make_args(char **argv, const struct msg_ZYGOTE_START *m, const char *scratch)
 	argv[n++] = xmemdupz(m->warm_file.data, m->warm_file.len);
 	argv[n++] = xstrdup("--scratch");
 	argv[n++] = xstrdup(scratch);
+	argv[n++] = xstrdup("--deps-dir");
+	argv[n++] = xmemdupz(m->deps_dir.data, m->deps_dir.len);
 	argv[n++] = xstrdup("--layers");
 	argv[n++] = xmemdupz(m->layers.data, m->layers.len);
 	argv[n++] = xstrdup("--uid-base");

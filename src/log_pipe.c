@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <unistd.h>
@@ -21,9 +22,20 @@ struct log_pipe {
 	const char	*who;
 	struct event	*ev;
 	struct evbuffer	*in;
+	unsigned	 left;		/* lines that are not dropped yet */
 };
 
 static LIST_HEAD(, log_pipe) log_pipes = LIST_HEAD_INITIALIZER(log_pipes);
+
+static void
+relay(struct log_pipe *lp, const char *line, size_t len)
+{
+	if (lp->left == 0)
+		return;
+	if (lp->left != UINT_MAX && --lp->left == 0)
+		log_warnx("no more lines of this %s are shown", lp->who);
+	log_relay(lp->who, line, len);
+}
 
 static void
 log_pipe_lines(struct log_pipe *lp, int all)
@@ -33,12 +45,12 @@ log_pipe_lines(struct log_pipe *lp, int all)
 
 	while ((line = evbuffer_readln(lp->in, &len, EVBUFFER_EOL_LF)) !=
 	    NULL) {
-		log_relay(lp->who, line, len);
+		relay(lp, line, len);
 		free(line);
 	}
 	len = evbuffer_get_length(lp->in);
 	if (len > LINE_BYTES_MAX || (all && len > 0)) {
-		log_relay(lp->who, (char *)evbuffer_pullup(lp->in, -1), len);
+		relay(lp, (char *)evbuffer_pullup(lp->in, -1), len);
 		evbuffer_drain(lp->in, len);
 	}
 }
@@ -74,6 +86,13 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 int
 log_pipe_open(struct event_base *base, const char *who)
 {
+	return log_pipe_open_bounded(base, who, UINT_MAX);
+}
+
+int
+log_pipe_open_bounded(struct event_base *base, const char *who,
+    unsigned lines)
+{
 	struct log_pipe *lp;
 	int fds[2];
 
@@ -84,6 +103,7 @@ log_pipe_open(struct event_base *base, const char *who)
 	lp = xcalloc(1, sizeof *lp);
 	LIST_INSERT_HEAD(&log_pipes, lp, entry);
 	lp->who = who;
+	lp->left = lines;
 	lp->in = evbuffer_new();
 	lp->ev = event_new(base, fds[0], EV_READ | EV_PERSIST, on_readable,
 	    lp);

@@ -8,6 +8,7 @@
 
 #include "conf.h"
 #include "http_access.h"
+#include "installer.h"
 #include "keeper_guard.h"
 #include "log.h"
 #include "mem.h"
@@ -179,10 +180,12 @@ main(int argc, char **argv)
 	struct command c = { .check = 0 };
 	int status;
 
-	/* The keeper is this program, re-executed with descriptors of its
-	 * own; it must not touch anything first. */
+	/* Keeper and installer are this program, executed again with
+	 * descriptors of their own; they must not be touched first. */
 	if (argc >= 2 && strcmp(argv[1], "--keeper") == 0)
 		return keeper_main(argc >= 3 && strcmp(argv[2], "-d") == 0);
+	if (argc >= 2 && strcmp(argv[1], "--installer") == 0)
+		return installer_main(argc - 2, argv + 2);
 	stdio_fds_secure();
 	log_init("adderd", LOG_LEVEL_INFO);
 	status = parse(argc, argv, &c);

@@ -26,9 +26,10 @@ static void	on_started(struct job *, void *);
 static void	on_output(struct job *, enum job_stream, const char *, size_t,
 		    void *);
 static void	on_done(struct job *, const struct job_result *, void *);
+static void	on_waits(struct job *, const char *, void *);
 
 static const struct job_observer observer = {
-	on_started, on_output, on_done, NULL
+	on_started, on_output, on_done, NULL, on_waits
 };
 
 /* The id with its type: "1" and 1 are two ids. */
@@ -153,6 +154,15 @@ on_started(struct job *job, void *arg)
 
 	if (c->progress != NULL)
 		progress_started(c->progress);
+}
+
+static void
+on_waits(struct job *job, const char *what, void *arg)
+{
+	struct call *c = arg;
+
+	if (c->progress != NULL)
+		progress_waits(c->progress, what);
 }
 
 static void

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -28,6 +29,7 @@ struct progress {
 	double		 last;		/* progress must increase strictly */
 	int		 started;
 	char		 line[SHOWN_BYTES + 1];	/* "" if shown already */
+	char		 waits[SHOWN_BYTES + 1];	/* "": for a worker */
 };
 
 static const char *const levels[LEVELS] = { "debug", "info", "notice",
@@ -62,6 +64,8 @@ progress_message(struct progress *p)
 {
 	if (p->line[0] != '\0')
 		return json_text(p->line, strlen(p->line));
+	if (!p->started && p->waits[0] != '\0')
+		return json_text(p->waits, strlen(p->waits));
 	return json_string(p->started ? "running" : "waiting for a worker");
 }
 
@@ -124,6 +128,14 @@ void
 progress_started(struct progress *p)
 {
 	p->started = 1;
+}
+
+void
+progress_waits(struct progress *p, const char *what)
+{
+	snprintf(p->waits, sizeof p->waits, "%s", what);
+	if (clock_us() - p->sent_us >= OUTPUT_GAP_US)
+		progress_send(p);
 }
 
 /* Remembers the last line that is not empty. */

@@ -237,6 +237,8 @@ void	 resources_options(struct session *, int whole,
 struct progress *progress_new(struct session *, json_t *token);
 void	 progress_free(struct progress **);
 void	 progress_started(struct progress *);
+/* What it waits for; shown until it starts. */
+void	 progress_waits(struct progress *, const char *what);
 void	 progress_output(struct progress *, const char *, size_t);
 /* A log message, if the wish (what the peer asked for) is no higher than
  * its level; data is taken. */

@@ -215,7 +215,7 @@ pool_assign(struct pool *p, struct job *job)
 }
 
 void
-pool_cancel(struct pool *p, struct job *job)
+pool_cancel(struct job *job)
 {
 	worker_proc_discard(job->worker);
 }
@@ -273,7 +273,7 @@ worker_find(struct pool *p, uint64_t id)
 	return NULL;
 }
 
-void
+int
 pool_worker_forked(struct pool *p, uint64_t id, pid_t pid)
 {
 	struct worker_proc *w = worker_find(p, id);
@@ -282,9 +282,10 @@ pool_worker_forked(struct pool *p, uint64_t id, pid_t pid)
 		worker_proc_forked(w, pid);
 	else if (p->sandboxes != NULL)
 		sandboxes_worker_forked(p->sandboxes, id, pid);
+	return w != NULL;
 }
 
-void
+int
 pool_worker_refused(struct pool *p, uint64_t id, const char *why)
 {
 	struct worker_proc *w = worker_find(p, id);
@@ -293,9 +294,10 @@ pool_worker_refused(struct pool *p, uint64_t id, const char *why)
 		worker_proc_refused(w, why);
 	else if (p->sandboxes != NULL)
 		sandboxes_worker_ended(p->sandboxes, id, why);
+	return w != NULL;
 }
 
-void
+int
 pool_worker_exited(struct pool *p, const struct msg_WORKER_EXITED *m)
 {
 	struct worker_proc *w = worker_find(p, m->worker);
@@ -304,6 +306,20 @@ pool_worker_exited(struct pool *p, const struct msg_WORKER_EXITED *m)
 		worker_proc_exited(w, m);
 	else if (p->sandboxes != NULL)
 		sandboxes_worker_ended(p->sandboxes, m->worker, NULL);
+	return w != NULL;
+}
+
+void
+pool_drain(struct pool *p)
+{
+	p->generation = 0;
+	discard_old(p);
+}
+
+int
+pool_is_empty(const struct pool *p)
+{
+	return TAILQ_EMPTY(&p->workers);
 }
 
 void

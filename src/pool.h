@@ -52,15 +52,19 @@ int		 pool_can_take(const struct pool *);
 /* Takes the job over; only after pool_can_take(). */
 void		 pool_assign(struct pool *, struct job *);
 /* Ends a running job without an answer. */
-void		 pool_cancel(struct pool *, struct job *);
+void		 pool_cancel(struct job *);
 /* Applies job->paused to the worker that runs it, if any. */
 void		 pool_pause(struct job *);
 void		 pool_counts(const struct pool *, struct pool_counts *);
-/* What the keeper reports of a worker; an unknown id is ignored. */
-void		 pool_worker_forked(struct pool *, uint64_t worker, pid_t);
-void		 pool_worker_refused(struct pool *, uint64_t worker,
+/* No more workers are made and idle ones go; those that have a job go on. */
+void		 pool_drain(struct pool *);
+/* Whether it has no worker any more. */
+int		 pool_is_empty(const struct pool *);
+/* What the keeper reports of a worker; 0 if it is none of this pool. */
+int		 pool_worker_forked(struct pool *, uint64_t worker, pid_t);
+int		 pool_worker_refused(struct pool *, uint64_t worker,
 		    const char *why);
-void		 pool_worker_exited(struct pool *,
+int		 pool_worker_exited(struct pool *,
 		    const struct msg_WORKER_EXITED *);
 /* The keeper is gone, and every worker with it. */
 void		 pool_abandon(struct pool *);

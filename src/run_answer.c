@@ -122,6 +122,7 @@ returncode(const struct job_result *r)
 	case VERDICT_MEMORY:	/* a MemoryError, too */
 		return json_integer(128 + SIGKILL);
 	case VERDICT_LOST:
+	case VERDICT_INSTALL:
 	case VERDICT_INTERNAL:
 	case VERDICT_BUSY:
 	case VERDICT_CANCELLED:

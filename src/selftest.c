@@ -66,9 +66,9 @@ static void	on_limit_done(struct job *, const struct job_result *,
 		    void *);
 
 static const struct job_observer first_observer = { NULL, NULL,
-    on_first_done, NULL };
+    on_first_done, NULL, NULL };
 static const struct job_observer limit_observer = { NULL, NULL,
-    on_limit_done, NULL };
+    on_limit_done, NULL, NULL };
 
 const char *
 selftest_name(enum selftest_check c)

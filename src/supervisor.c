@@ -18,34 +18,12 @@
 #include "probe.h"
 #include "rmtree.h"
 #include "supervisor.h"
+#include "supervisor_private.h"
 
 #define BACKOFF_MIN_MS	100
 #define BACKOFF_MAX_MS	30000
 /* Workers of one zygote that may fail in a row before it is replaced. */
 #define FAILURES_MAX	8
-
-struct supervisor {
-	struct event_base	*base;
-	struct conf		*conf;
-	struct pool		*pool;
-	struct keeper_proc	*keeper;
-	char			*scratch;	/* a private directory */
-	struct event		*ev_restart;
-	uint64_t		 next_generation;
-	uint64_t		 starting;	/* generation, 0 for none */
-	uint64_t		 serving;	/* generation, 0 for none */
-	uint64_t		 backoff_ms;
-	unsigned		 failures;
-	uint64_t		 restarts;
-	uint64_t		 import_ms;
-	char			*python;
-	char			*packages;
-	char			*sandbox;	/* a line about the jail */
-	struct jail_report	 jail;
-	int			 confined;	/* adderd has no rights left */
-	void			(*fatal)(const char *why, void *arg);
-	void			*fatal_arg;
-};
 
 static void	on_restart(evutil_socket_t, short, void *);
 static void	on_keeper_ready(const struct msg_KEEPER_READY *, void *);
@@ -55,13 +33,14 @@ static void	on_worker_forked(const struct msg_WORKER_FORKED *, void *);
 static void	on_worker_refused(const struct msg_WORKER_REFUSED *, void *);
 static void	on_worker_exited(const struct msg_WORKER_EXITED *, void *);
 static void	on_worker_uses(const struct msg_WORKER_USES *, void *);
+static void	on_install_exited(const struct msg_INSTALL_EXITED *, void *);
 static void	on_keeper_gone(const struct msg_KEEPER_GONE *, void *);
 static void	on_gone(void *);
 
 static const struct keeper_observer keeper_observer = {
 	on_keeper_ready, on_zygote_ready, on_zygote_exited, on_worker_forked,
-	on_worker_refused, on_worker_exited, on_worker_uses, on_keeper_gone,
-	on_gone
+	on_worker_refused, on_worker_exited, on_worker_uses,
+	on_install_exited, on_keeper_gone, on_gone
 };
 
 static void
@@ -82,16 +61,17 @@ may_start_processes(const struct supervisor *s)
 	    (jail_report_held(&s->jail) & need) == need;
 }
 
-static void
-start_zygote(struct supervisor *s)
+uint64_t
+supervisor_start_zygote(struct supervisor *s, int bare)
 {
 	char layers[512];
 	struct msg_ZYGOTE_START m = {
 		.generation = s->next_generation++,
 		.path = slice_of(s->conf->zygote_path),
 		.python_env = slice_of(s->conf->python_env),
-		.modules = slice_of(s->conf->python_modules),
-		.warm_file = slice_of(s->conf->zygote_warm_file),
+		.modules = slice_of(bare ? "" : s->conf->python_modules),
+		.warm_file = slice_of(bare ? "" : s->conf->zygote_warm_file),
+		.deps_dir = slice_of(s->conf->deps_dir),
 		.uid_base = s->conf->sandbox_uid_base,
 		.processes = may_start_processes(s),
 		.compact = s->conf->zygote_compact,
@@ -100,9 +80,15 @@ start_zygote(struct supervisor *s)
 
 	jail_set_format(jail_report_held(&s->jail), layers, sizeof layers);
 	m.layers = slice_of(layers);
-	s->starting = m.generation;
-	s->failures = 0;
 	keeper_zygote_start(s->keeper, &m);
+	return m.generation;
+}
+
+static void
+start_zygote(struct supervisor *s)
+{
+	s->starting = supervisor_start_zygote(s, 0);
+	s->failures = 0;
 }
 
 static void
@@ -363,15 +349,25 @@ is_jailed(const struct supervisor *s, const struct msg_ZYGOTE_READY *m)
 }
 
 static void
+tell_zygote(struct supervisor *s, uint64_t generation, int ready)
+{
+	if (s->observer != NULL)
+		s->observer->zygote(generation, ready, s->observer_arg);
+}
+
+static void
 on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 {
 	struct supervisor *s = arg;
 	uint64_t old = s->serving;
 
-	if (m->generation != s->starting)
-		return;		/* one that a reload has overtaken */
 	if (!is_jailed(s, m)) {
 		keeper_zygote_stop(s->keeper, m->generation);
+		return;
+	}
+	if (m->generation != s->starting) {
+		/* An environment's, or one that a reload has overtaken. */
+		tell_zygote(s, m->generation, 1);
 		return;
 	}
 	s->starting = 0;
@@ -385,6 +381,8 @@ on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 	pool_set_source(s->pool, s->keeper, m->generation);
 	if (old != 0)
 		keeper_zygote_stop(s->keeper, old);
+	if (s->observer != NULL)
+		s->observer->plain_ready(s->observer_arg);
 }
 
 static void
@@ -397,8 +395,11 @@ on_zygote_exited(const struct msg_ZYGOTE_EXITED *m, void *arg)
 	else if (m->generation == s->serving) {
 		s->serving = 0;
 		pool_set_source(s->pool, s->keeper, 0);
-	} else
-		return;		/* stopped on purpose */
+	} else {
+		/* An environment's, or one stopped on purpose. */
+		tell_zygote(s, m->generation, 0);
+		return;
+	}
 	log_errorx("zygote %" PRIu64 " ended, wait status 0x%x",
 	    m->generation, (unsigned)m->status);
 	if (s->serving == 0 && s->starting == 0)
@@ -410,7 +411,10 @@ on_worker_forked(const struct msg_WORKER_FORKED *m, void *arg)
 {
 	struct supervisor *s = arg;
 
-	pool_worker_forked(s->pool, m->worker, m->pid);
+	if (!pool_worker_forked(s->pool, m->worker, m->pid) &&
+	    s->observer != NULL)
+		s->observer->worker_forked(m->worker, m->pid,
+		    s->observer_arg);
 }
 
 static void
@@ -419,7 +423,9 @@ on_worker_refused(const struct msg_WORKER_REFUSED *m, void *arg)
 	struct supervisor *s = arg;
 	char *why = xmemdupz(m->reason.data, m->reason.len);
 
-	pool_worker_refused(s->pool, m->worker, why);
+	if (!pool_worker_refused(s->pool, m->worker, why) &&
+	    s->observer != NULL)
+		s->observer->worker_refused(m->worker, why, s->observer_arg);
 	free(why);
 }
 
@@ -428,7 +434,17 @@ on_worker_exited(const struct msg_WORKER_EXITED *m, void *arg)
 {
 	struct supervisor *s = arg;
 
-	pool_worker_exited(s->pool, m);
+	if (!pool_worker_exited(s->pool, m) && s->observer != NULL)
+		s->observer->worker_exited(m, s->observer_arg);
+}
+
+static void
+on_install_exited(const struct msg_INSTALL_EXITED *m, void *arg)
+{
+	struct supervisor *s = arg;
+
+	if (s->observer != NULL)
+		s->observer->install_exited(m, s->observer_arg);
 }
 
 static void
@@ -448,6 +464,8 @@ forget_processes(struct supervisor *s)
 	set_text(&s->sandbox, slice_of(""));
 	s->restarts++;
 	pool_abandon(s->pool);
+	if (s->observer != NULL)
+		s->observer->lost(s->observer_arg);
 }
 
 /* Its guard has started another one. */

@@ -1,7 +1,6 @@
 #include "config.h"
 
 #include "json.h"
-#include "result.h"
 #include "tool.h"
 
 /*
@@ -14,8 +13,7 @@ static const struct tool_param ephemeral_params[] = {
 	{ "code", TOOL_STRING, 1,
 	    "The Python program.  Print what you want to see." },
 	{ "dependencies", TOOL_STRINGS, 0,
-	    "Packages that the program needs.  They must be installed "
-	    "already: list_packages names those that are." },
+	    "Packages to install for the program, such as \"networkx\"." },
 	{ "image", TOOL_STRING, 0,
 	    "Has no effect: there are no container images here." }
 };
@@ -38,14 +36,6 @@ describe(const struct conf *conf)
 static enum tool_outcome
 call_ephemeral(struct tool_call *c)
 {
-	const json_t *list = json_object_get(c->args, "dependencies");
-
-	if (json_array_size(list) > 0) {
-		c->result = result_of_error("Packages cannot be installed "
-		    "for a call here; leave dependencies out and import what "
-		    "list_packages names.");
-		return TOOL_ANSWER;
-	}
 	return tool_run_code(c, json_object_get(c->args, "code"), NULL, NULL);
 }
 

@@ -21,8 +21,9 @@ describe(const struct conf *conf)
 	return json_pack("{s:s, s:s, s:o}",
 	    "title", "List Python packages",
 	    "description", "Lists the Python version and the packages, with "
-	    "their versions, that run_python can import besides the standard "
-	    "library.",
+	    "their versions and the names to import where those are others, "
+	    "that run_python can import besides the standard library without "
+	    "asking for them as dependencies.",
 	    "annotations", tool_annotations("List Python packages", 1, 1));
 }
 

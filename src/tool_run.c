@@ -7,6 +7,7 @@
 #include "conf.h"
 #include "json.h"
 #include "mem.h"
+#include "packages.h"
 #include "policy_name.h"
 #include "result.h"
 #include "tool.h"
@@ -29,6 +30,9 @@ static const struct tool_param params[] = {
 	{ "session_id", TOOL_STRING, 0,
 	    "A session of sandbox_initialize to run in, whose variables and "
 	    "files are kept; a fresh process if absent." },
+	{ "dependencies", TOOL_STRINGS, 0,
+	    "Packages to install for the program, such as \"networkx>=3\"; "
+	    "only what list_packages does not name." },
 	{ "policy", TOOL_STRING, 0,
 	    "isolated (all of Python) or restricted (a calculator: a few "
 	    "builtins, numeric libraries, no files)." }
@@ -56,9 +60,11 @@ describe(const struct conf *conf)
 	    "lists all).  Without session_id each call is a fresh process: "
 	    "nothing is kept from call to call, so send the whole program.  Use print() for "
 	    "results.  Open Matplotlib figures and files in the current "
-	    "directory come back by themselves.  There is no network.  "
+	    "directory come back by themselves.  There is no network%s.  "
 	    "Limits: %s of time (timeout asks for more, at most %s), %s of "
-	    "output%s.", timeout, most, output, memory),
+	    "output%s.", conf->deps_dir[0] == '\0' ? "" :
+	    "; other packages are installed if dependencies names them",
+	    timeout, most, output, memory),
 	    "annotations", tool_annotations("Run Python", 0, 0));
 }
 
@@ -146,6 +152,31 @@ set_limits(struct limits *l, const struct conf *c, uint64_t timeout_ms)
 	l->fds = c->limits_fds;
 }
 
+/* NULL, or what is wrong.  Metadata in the code asks for packages where they
+ * can be installed, and is a comment elsewhere. */
+static char *
+check_packages(struct tool_call *c, const char *code, size_t len)
+{
+	const json_t *list = json_object_get(c->args, "dependencies");
+	int may = c->conf->deps_dir[0] != '\0' && c->spec.sandbox == NULL &&
+	    c->spec.policy == POLICY_ISOLATED;
+	char *why = NULL;
+
+	if (may)
+		c->spec.packages = packages_of(list, code, len, &why);
+	else if (json_array_size(list) > 0)
+		why = xstrdup(c->spec.sandbox != NULL ?
+		    "A session takes no dependencies; leave session_id out, "
+		    "or dependencies." :
+		    c->spec.policy != POLICY_ISOLATED ?
+		    "The policy restricted takes no dependencies; leave the "
+		    "argument out." :
+		    "Packages cannot be installed here (deps.dir is empty); "
+		    "leave dependencies out and import what list_packages "
+		    "names.");
+	return why;
+}
+
 enum tool_outcome
 tool_run_code(struct tool_call *c, const json_t *code, const json_t *timeout,
     const json_t *input)
@@ -164,10 +195,15 @@ tool_run_code(struct tool_call *c, const json_t *code, const json_t *timeout,
 	if (why == NULL)
 		why = check_timeout(c, timeout, &timeout_ms);
 	if (why == NULL)
+		why = check_packages(c, json_string_value(code), len);
+	if (why == NULL)
 		why = tool_files(c->conf, json_object_get(c->args, "files"),
 		    &c->spec.inputs, &c->spec.ninputs);
-	if (why != NULL)
+	if (why != NULL) {
+		free(c->spec.packages);
+		c->spec.packages = NULL;
 		return refuse(c, why);
+	}
 	c->spec.code = xmemdupz(json_string_value(code), len);
 	c->spec.code_len = len;
 	if (input != NULL) {

@@ -176,3 +176,34 @@ prefault_apply(void)
 		    errno == EINVAL)
 			return;		/* an older kernel */
 }
+
+/* Whether a mapping that may be read holds all of it; the maps come in the
+ * order of addresses, and so do the ranges. */
+static int
+is_mapped(const struct range *r, FILE *maps, unsigned long *start,
+    unsigned long *end, size_t page)
+{
+	uintptr_t last = r->start + r->pages * page;
+	char line[512], perms[8];
+
+	while (*end < last) {
+		if (fgets(line, sizeof line, maps) == NULL)
+			return 0;
+		if (sscanf(line, "%lx-%lx %7s", start, end, perms) == 3 &&
+		    perms[0] != 'r')
+			*start = *end;
+	}
+	return r->start >= *start;
+}
+
+void
+prefault_forget_unmapped(FILE *maps)
+{
+	size_t i, n = 0, page = sysconf(_SC_PAGESIZE);
+	unsigned long start = 0, end = 0;
+
+	for (i = 0; i < nranges; i++)
+		if (is_mapped(&ranges[i], maps, &start, &end, page))
+			ranges[n++] = ranges[i];
+	nranges = n;
+}

@@ -1,6 +1,8 @@
 #ifndef ADDER_PREFAULT_H
 #define ADDER_PREFAULT_H
 
+#include <stdio.h>
+
 /*
  * Prefaulting: a rehearsal in a fork of the zygote shows which pages a
  * worker touches between its fork and the end of a small job; each worker
@@ -17,5 +19,8 @@ void	prefault_counts(unsigned *written, unsigned *read);
 /* In a fresh worker: maps them (madvise(2), MADV_POPULATE_WRITE, Linux
  * 5.14). */
 void	prefault_apply(void);
+/* Of what was recorded, leaves out what is not mapped any more; maps is this
+ * process's /proc/self/maps from its beginning. */
+void	prefault_forget_unmapped(FILE *maps);
 
 #endif

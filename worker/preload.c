@@ -90,9 +90,8 @@ warm(const char *warm_file)
 	Py_XDECREF(res);
 }
 
-/* Pictures need hooks in matplotlib, if it is there. */
-static int
-hook_figures(char **why)
+int
+preload_hook_figures(char **why)
 {
 	PyObject *mod = PyDict_GetItemString(PyImport_GetModuleDict(),
 	    "matplotlib.pyplot");
@@ -107,7 +106,7 @@ preload(const char *modules, const char *warm_file, char **why)
 		return -1;
 	import_all(modules);
 	warm(warm_file);
-	return hook_figures(why);
+	return preload_hook_figures(why);
 }
 
 int
@@ -150,8 +149,8 @@ preload_directories(void)
 	return out;
 }
 
-static int
-verify_fds(char **why)
+int
+preload_verify_fds(char **why)
 {
 	char link[64], target[256];
 	ssize_t n;
@@ -172,17 +171,14 @@ verify_fds(char **why)
 }
 
 static int
-verify_threads(char **why)
+verify_threads(FILE *fp, char **why)
 {
-	FILE *fp = fopen("/proc/self/status", "re");
 	char line[256];
 	int n = -1;
 
 	while (fp != NULL && fgets(line, sizeof line, fp) != NULL)
 		if (sscanf(line, "Threads: %d", &n) == 1)
 			break;
-	if (fp != NULL)
-		fclose(fp);
 	if (n == 1)
 		return 0;
 	xasprintf(why, "%d threads run after the imports, and forks of a "
@@ -192,9 +188,8 @@ verify_threads(char **why)
 }
 
 static int
-verify_maps(char **why)
+verify_maps(FILE *fp, char **why)
 {
-	FILE *fp = fopen("/proc/self/maps", "re");
 	char line[512], perms[8];
 	int rv = fp == NULL ? -1 : 0;
 
@@ -202,8 +197,6 @@ verify_maps(char **why)
 		if (sscanf(line, "%*s %7s", perms) == 1 && perms[1] == 'w' &&
 		    perms[3] == 's')
 			rv = -1;
-	if (fp != NULL)
-		fclose(fp);
 	if (rv == -1)
 		xasprintf(why, "an imported module keeps writable memory that "
 		    "workers would share (%s); take it out of "
@@ -212,9 +205,8 @@ verify_maps(char **why)
 }
 
 int
-preload_verify(char **why)
+preload_verify(FILE *status, FILE *maps, char **why)
 {
-	if (verify_threads(why) == -1 || verify_fds(why) == -1)
-		return -1;
-	return verify_maps(why);
+	return verify_threads(status, why) == -1 ? -1 :
+	    verify_maps(maps, why);
 }

@@ -1,6 +1,8 @@
 #ifndef ADDER_PRELOAD_H
 #define ADDER_PRELOAD_H
 
+#include <stdio.h>
+
 /*
  * Fills the zygote with what programs import, and makes sure that it can be
  * forked.
@@ -19,11 +21,15 @@ int	preload(const char *modules, const char *warm_file, char **why);
 int	preload_settle(char **why);
 /* "name version\n" lines, sorted (the caller frees). */
 char	*preload_packages(void);
+/* Pictures need hooks in matplotlib, if it is there.  -1 with *why. */
+int	preload_hook_figures(char **why);
 /*
- * Whether forks of this process are sound: one thread, no descriptor beyond
- * the reserved ones, no writable memory shared with others.  -1 with *why.
+ * Whether forks of this process are sound: one thread (from its own status in
+ * /proc), no writable memory shared with others (its maps), no descriptor
+ * beyond the reserved ones.  -1 with *why.
  */
-int	preload_verify(char **why);
+int	preload_verify(FILE *status, FILE *maps, char **why);
+int	preload_verify_fds(char **why);
 
 /*
  * The directories that Python imports from, NULL-terminated; they live as

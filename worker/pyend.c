@@ -99,15 +99,21 @@ figures_init(void)
 }
 
 int
+pyend_adopt(void)
+{
+	Py_XSETREF(zygote_modules, PyFrozenSet_New(PyImport_GetModuleDict()));
+	zygote_nmodules = PyDict_Size(PyImport_GetModuleDict());
+	dl_iterate_phdr(find_fortran, NULL);
+	return zygote_modules == NULL ? -1 : 0;
+}
+
+int
 pyend_init(void)
 {
 	threads_init();
 	figures_init();
 	collect_fn = attribute("gc", "collect");
-	zygote_modules = PyFrozenSet_New(PyImport_GetModuleDict());
-	zygote_nmodules = PyDict_Size(PyImport_GetModuleDict());
-	dl_iterate_phdr(find_fortran, NULL);
-	return collect_fn == NULL || zygote_modules == NULL ? -1 :
+	return collect_fn == NULL || pyend_adopt() == -1 ? -1 :
 	    pyexits_init();
 }
 

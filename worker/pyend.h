@@ -17,6 +17,9 @@ int	pyend_init(void);
 void	pyend_run(struct pyjob *);
 /* Touches the pages that pyend_run() will need. */
 void	pyend_trial(void);
+/* In a zygote: the modules that there are now belong to it, and are left
+ * alone at the end of a program.  -1 with a Python exception set. */
+int	pyend_adopt(void);
 
 /* At the end of a program after which the interpreter goes on, in a session:
  * pictures of open figures go out and streams are flushed, and that is all. */

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "caps.h"
 #include "clock.h"
 #include "compact.h"
 #include "fdpass.h"
@@ -26,6 +27,7 @@
 #include "sandbox.h"
 #include "spawn.h"
 #include "zygote.h"
+#include "zygote_child.h"
 #include "zygote_jail.h"
 
 /* Address space that a program may reserve, in times its memory limit,
@@ -96,6 +98,17 @@ send_ready(uint64_t import_ms)
 	return answer(&w, NULL, 0);
 }
 
+static int	serve(void);
+
+static int
+fail(char *why)
+{
+	log_errorx("zygote %llu cannot serve: %s",
+	    (unsigned long long)opt->generation, why);
+	free(why);
+	return 1;
+}
+
 static int
 refuse(uint64_t worker, const char *what, int err)
 {
@@ -132,7 +145,7 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 	struct sandbox s = { .fd_job = fds[FD_JOB],
 	    .fd_stdout = fds[FD_STDOUT], .fd_stderr = fds[FD_STDERR],
 	    .keeper = getppid(), .jail = &jail, .base_as = vm_size,
-	    .uid = jail.uid_base + m->worker % JAIL_UIDS,
+	    .uid = jail.uid_base + m->worker % JAIL_UIDS_WORKERS,
 	    .limits = m->limits, .ended = runtime_ended,
 	    .session = m->session };
 	uint64_t now = clock_us();
@@ -161,6 +174,70 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 	return forked(m->worker, pid, pidfd);
 }
 
+/* In the fork: the zygote of an environment, to its end. */
+static int
+live_as_child(const struct msg_ZYGOTE_FORK *m, const int *fds)
+{
+	static struct zygote_options child;
+	struct zygote_memory memory;
+	uint64_t start = clock_us();
+	char *why;
+
+	child = *opt;
+	child.generation = m->child;
+	child.deps_dir = "";
+	opt = &child;
+	if (zygote_child_become(&jail, m, fds, &memory, &why) == -1)
+		return fail(why);
+	vm_size = memory.size;
+	resident = memory.resident;
+	free(packages);
+	packages = xstrdup("");
+	if (send_ready((clock_us() - start) / 1000) == -1)
+		return 1;
+	return serve();
+}
+
+static int
+fork_zygote(const struct msg_ZYGOTE_FORK *m, const int *fds)
+{
+	struct msg_ZYGOTE_FORKED answered = { .child = m->child };
+	struct writer w;
+	int pidfd = -1, rv;
+	pid_t pid;
+
+	PyOS_BeforeFork();
+	pid = spawn_worker(0, &pidfd);
+	if (pid == 0)
+		_exit(live_as_child(m, fds));
+	if (pid == -1)
+		log_warn("zygote %llu: fork", (unsigned long long)m->child);
+	PyOS_AfterFork_Parent();
+	answered.pid = pid == -1 ? 0 : pid;
+	msg_encode_ZYGOTE_FORKED(&w, &answered);
+	rv = answer(&w, &pidfd, pid == -1 ? 0 : 1);
+	fd_close(&pidfd);
+	return rv;
+}
+
+static int
+serve_zygote_fork(const struct frame *f, const int *fds, int nfds)
+{
+	struct msg_ZYGOTE_FORK m;
+	char why[MSG_WHY_BYTES];
+
+	if (msg_decode_ZYGOTE_FORK(f, &m, why) == -1) {
+		log_warnx("control: ZYGOTE_FORK: %s", why);
+		return -1;
+	}
+	if (m.generation != opt->generation || nfds != CHILD_FDS ||
+	    opt->deps_dir[0] == '\0') {
+		log_warnx("control: ZYGOTE_FORK is not for this zygote");
+		return -1;
+	}
+	return fork_zygote(&m, fds);
+}
+
 /* One packet of the keeper's.  0 to go on, -1 to end. */
 static int
 serve_packet(const struct frame *f, const int *fds, int nfds)
@@ -168,6 +245,8 @@ serve_packet(const struct frame *f, const int *fds, int nfds)
 	struct msg_WORKER_FORK m;
 	char why[MSG_WHY_BYTES];
 
+	if (f->type == FRAME_ZYGOTE_FORK)
+		return serve_zygote_fork(f, fds, nfds);
 	if (f->type != FRAME_WORKER_FORK) {
 		log_warnx("control: %s is not for a zygote",
 		    frame_name(f->type));
@@ -220,6 +299,7 @@ enter_jail(char **why)
 	jail.layers = opt->layers;
 	jail.uid_base = opt->uid_base;
 	jail.processes = opt->processes;
+	jail.deps_dir = opt->deps_dir;
 	/* Before /proc is gone. */
 	note_memory();
 	return zygote_jail_enter(&jail, (const char *const *)directories,
@@ -260,12 +340,17 @@ compact_memory(void)
 }
 
 static int
-fail(char *why)
+verify(char **why)
 {
-	log_errorx("zygote %llu cannot serve: %s",
-	    (unsigned long long)opt->generation, why);
-	free(why);
-	return 1;
+	FILE *status = fopen("/proc/self/status", "re");
+	FILE *maps = fopen("/proc/self/maps", "re");
+	int rv = preload_verify(status, maps, why);
+
+	if (status != NULL)
+		fclose(status);
+	if (maps != NULL)
+		fclose(maps);
+	return rv == -1 ? -1 : preload_verify_fds(why);
 }
 
 /* All that is done in Python; what is made here is older than the freeze of
@@ -282,7 +367,7 @@ prepare_python(char **why)
 		*why = interp_take_error();
 		return -1;
 	}
-	return preload_settle(why) == -1 ? -1 : preload_verify(why);
+	return preload_settle(why) == -1 ? -1 : verify(why);
 }
 
 int

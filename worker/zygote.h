@@ -12,6 +12,7 @@ struct zygote_options {
 	const char	*modules;
 	const char	*warm_file;	/* "" for none */
 	const char	*scratch;	/* absolute, holds those of workers */
+	const char	*deps_dir;	/* holds environments; "" for none */
 	jail_set	 layers;
 	unsigned	 uid_base;
 	int		 processes;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -64,8 +65,8 @@ collect_paths(struct zygote_jail *j, const char *const *keep)
 
 /* One ruleset for all workers, where all have the same paths: it is at a
  * number that survives the closing of descriptors in a worker. */
-static int
-make_ruleset(struct zygote_jail *j)
+int
+zygote_jail_ruleset(struct zygote_jail *j)
 {
 	int fd;
 
@@ -101,14 +102,51 @@ make_filter(struct zygote_jail *j)
 	return filter_build(&o, &j->leader_filter);
 }
 
+/* The directory of environments is there, too, but not for workers: Landlock
+ * does not name it, and environments have names that cannot be guessed. */
+static int
+enter_root(struct zygote_jail *j, const char *const *keep,
+    const char *scratch, const char **step)
+{
+	size_t n = 0;
+	const char **all;
+	int rv;
+
+	while (keep[n] != NULL)
+		n++;
+	all = xcalloc(n + 2, sizeof *all);
+	memcpy(all, keep, n * sizeof *all);
+	if (j->deps_dir[0] != '\0')
+		all[n] = j->deps_dir;
+	rv = root_enter(scratch, all, step);
+	free(all);
+	return rv;
+}
+
+/* Forks of the zygote need their own entries in it; see nest(). */
+static int
+keep_proc(void)
+{
+	int fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), rv;
+
+	if (fd == -1)
+		return -1;
+	rv = dup3(fd, ZYGOTE_FD_PROC, O_CLOEXEC);
+	close(fd);
+	return rv == -1 ? -1 : 0;
+}
+
 static int
 enter(struct zygote_jail *j, const char *const *keep, const char *scratch,
     const char **step)
 {
 	prefer_for_oom();
+	*step = "proc";
+	if (j->deps_dir[0] != '\0' && keep_proc() == -1)
+		return -1;
 	if (namespaces_enter(j->layers, step) == -1)
 		return -1;
-	if (HAS(j, JAIL_MOUNT) && root_enter(scratch, keep, step) == -1)
+	if (HAS(j, JAIL_MOUNT) && enter_root(j, keep, scratch, step) == -1)
 		return -1;
 	*step = "capabilities";
 	if ((HAS(j, JAIL_USERNS) || HAS(j, JAIL_UID)) &&
@@ -120,7 +158,7 @@ enter(struct zygote_jail *j, const char *const *keep, const char *scratch,
 		return -1;
 	collect_paths(j, keep);
 	*step = "landlock";
-	if (make_ruleset(j) == -1)
+	if (zygote_jail_ruleset(j) == -1)
 		return -1;
 	*step = "seccomp";
 	return make_filter(j);

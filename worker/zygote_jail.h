@@ -23,6 +23,7 @@
 struct zygote_jail {
 	jail_set		 layers;
 	unsigned		 uid_base;
+	const char		*deps_dir;	/* "" for none */
 	int			 processes;	/* jobs may start some */
 	struct syscall_filter	 filter;
 	struct syscall_filter	 state_filter;	/* of sessions, */
@@ -33,9 +34,6 @@ struct zygote_jail {
 	size_t			 npaths;
 };
 
-/* User ids, one a worker, that follow uid_base. */
-#define JAIL_UIDS	1000
-
 /*
  * Enters it: layers, uid_base and processes are given in jail.  keep: the
  * directories that Python imports from (absolute, NULL-terminated); their
@@ -44,5 +42,21 @@ struct zygote_jail {
  */
 int	zygote_jail_enter(struct zygote_jail *, const char *const *keep,
 	    const char *scratch, char **why);
+/* Makes the ruleset of the paths there are.  -1 with errno. */
+int	zygote_jail_ruleset(struct zygote_jail *);
+/*
+ * In a fork of the zygote: from now on workers may read env, a directory
+ * below deps_dir whose string must outlive the zygote.  -1 with *why.
+ */
+int	zygote_jail_admit(struct zygote_jail *, const char *env, char **why);
+/*
+ * In a fork of the zygote: gives up everything that code of strangers, run in
+ * this process, could use against anything but its own workers: a user
+ * namespace of its own, in which alone it has capabilities and in which the
+ * mounts are locked; a Landlock scope; a filter of system calls.  Workers are
+ * confined as before, on top of that.  -1 with *step; then no such code may
+ * run.
+ */
+int	zygote_jail_nest(struct zygote_jail *, const char **step);
 
 #endif

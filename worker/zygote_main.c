@@ -31,6 +31,7 @@ static const struct option options[] = {
 	{ "modules",	required_argument, NULL, 'm' },
 	{ "warm-file",	required_argument, NULL, 'w' },
 	{ "scratch",	required_argument, NULL, 's' },
+	{ "deps-dir",	required_argument, NULL, 'D' },
 	{ "layers",	required_argument, NULL, 'l' },
 	{ "uid-base",	required_argument, NULL, 'u' },
 	{ "processes",	no_argument,	   NULL, 'P' },
@@ -47,7 +48,7 @@ usage(void)
 	fprintf(stderr, "usage: adder-zygote --generation N --scratch DIR\n"
 	    "    [--python-env DIR] [--modules a,b,c] [--warm-file FILE]\n"
 	    "    [--layers a,b,c] [--uid-base N] [--processes] [--compact]\n"
-	    "    [--debug]\n"
+	    "    [--deps-dir DIR] [--debug]\n"
 	    "adderd starts this program, with its control socket as "
 	    "descriptor %d.\n", ZYGOTE_FD_CONTROL);
 	exit(2);
@@ -76,6 +77,9 @@ parse_options(int argc, char **argv, struct zygote_options *o)
 			break;
 		case 's':
 			o->scratch = optarg;
+			break;
+		case 'D':
+			o->deps_dir = optarg;
 			break;
 		case 'l':
 			if (jail_set_parse(optarg, &o->layers, &bad, &len) ==
@@ -195,7 +199,7 @@ int
 main(int argc, char **argv)
 {
 	struct zygote_options o = { .python_env = "", .modules = "",
-	    .warm_file = "" };
+	    .warm_file = "", .deps_dir = "" };
 	pid_t parent = getppid();
 	char *scratch;
 

@@ -33,7 +33,9 @@ WAIT = float(os.environ.get("ADDER_TEST_WAIT", "60"))
 # second and has tests of its own; and a loaded machine makes nothing busy.
 COMMON = {"sandbox.selftest": "off", "queue.timeout": "5m",
     # Answers whole, with their files: the budgets have tests of their own.
-    "result.max_text": "8m", "result.max_images": "8m", "result.keep": "0"}
+    "result.max_text": "8m", "result.max_images": "8m", "result.keep": "0",
+    # Nothing outside of a test's own directory.
+    "deps.dir": ""}
 
 # Imports that are there in every interpreter: a zygote with these is ready
 # in a fraction of the time that the scientific stack takes.

@@ -49,7 +49,7 @@ awk '
 		split($0, part, "\"")
 		need = stem(part[2])
 		# Made by the build.
-		if (need == "config" || need ~ /^(glue_data|selftest_code)$/ || need == me)
+		if (need == "config" || need ~ /^(glue_data|installer_code|selftest_code)$/ || need == me)
 			next
 		if (part[2] ~ /\// || !(need in home))
 			bad("includes \"" part[2] "\", which is no header" \

@@ -12,8 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "it")]
 
 import harness
-import npm_clients
-from test_sdk import CLIENTS
+from test_sdk import CLIENTS, node_for_inspector
 
 KNOWN = HERE / "conformance-known.yml"
 NOW, NEXT = "@modelcontextprotocol/conformance", "conformance-next"
@@ -43,7 +42,7 @@ def test_what_is_known_has_a_reason():
 
 def conformance(url, tmp_path, package, *arguments):
     """{scenario: passed}, and whether the suite is content."""
-    node = npm_clients.new_node()
+    node = node_for_inspector()
     if node is None:
         pytest.skip("no Node.js of version 22 or newer")
     program = CLIENTS / "node_modules" / package / "dist/index.js"

@@ -13,8 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "it")]
 
 import harness
-import npm_clients
-from test_sdk import CLIENTS, WAIT
+from test_sdk import CLIENTS, WAIT, node_for_inspector
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +56,12 @@ def test_client(daemon, mode, era):
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_inspector(daemon, era):
-    try:
-        program = npm_clients.inspector()
-    except npm_clients.Missing as why:
-        pytest.skip(str(why))
-    result = subprocess.run([*program,
+    node = node_for_inspector()
+    if node is None:
+        pytest.skip("no Node.js of version 22.19 or newer")
+    main = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
+    package = json.loads((main / "package.json").read_text())
+    result = subprocess.run([node, str(main / package["bin"]["mcp-inspector"]),
         "--cli", url_of(daemon), "--transport", "http", "--method",
         "tools/list", "--format", "json", "-q", "--strict",
         "--protocol-era", era], capture_output=True, text=True, timeout=WAIT,

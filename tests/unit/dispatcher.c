@@ -96,7 +96,7 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 }
 
 static const struct job_observer observer = { NULL, NULL, on_done,
-    NULL };
+    NULL, NULL };
 
 static void
 on_guard(evutil_socket_t fd, short what, void *arg)
@@ -121,6 +121,7 @@ begin(const char *const *extra)
 	overrides[n++] = path;
 	overrides[n++] = scratch;
 	overrides[n++] = "pool.warm=2";
+	overrides[n++] = "deps.dir=";
 	overrides[n++] = "limits.timeout=20s";
 	for (; extra != NULL && *extra != NULL; extra++)
 		overrides[n++] = *extra;

@@ -73,6 +73,7 @@ drop(struct outcome *o)
 {
 	free(o->spec.code);
 	free(o->spec.stdin_data);
+	free(o->spec.packages);
 	job_inputs_free(o->spec.inputs, o->spec.ninputs);
 }
 
@@ -122,7 +123,7 @@ test_run_arguments(void **state)
 	{ "{\"code\":\"1\",\"stdin\":7}", 0, "stdin must be a string" },
 	{ "{\"code\":\"1\",\"image\":\"x\"}", 0,
 	    "no argument \"image\"; it takes: code, timeout, stdin, "
-	    "files, session_id, policy." },
+	    "files, session_id, dependencies, policy." },
 	{ "{\"code\":\"1\",\"policy\":\"restricted\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"isolated\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"none\"}", 0,
@@ -328,9 +329,10 @@ test_compat(void **state)
 	drop(&o);
 	call("run_python_ephemeral", "{\"code\":\"1\","
 	    "\"dependencies\":[\"six\"]}", &o);
-	assert_int_equal(o.outcome, TOOL_ANSWER);
-	assert_true(o.is_error);
-	assert_non_null(strstr(o.text, "list_packages"));
+	assert_int_equal(o.outcome, TOOL_JOB);
+	assert_string_equal(o.spec.packages,
+	    "{\"requirements\":[\"six\"],\"script\":\"\"}");
+	drop(&o);
 	call("run_python_ephemeral", "{\"code\":\"1\","
 	    "\"dependencies\":[1]}", &o);
 	assert_true(o.is_error);

@@ -120,15 +120,29 @@ def settle():
     gc.freeze()
 
 
+def _import_names(dist, name):
+    """" (import x, y)" where that is not the name of the package."""
+    import re
+    names = (dist.read_text("top_level.txt") or "").split()
+    if not names:
+        names = re.findall(r"^(\w+)(?:/__init__)?\.py,",
+                           dist.read_text("RECORD") or "", re.M)
+    names = sorted({n for n in names if n[0] != "_"})
+    if not names or name.lower().replace("-", "_") in names:
+        return ""
+    return " (import %s)" % ", ".join(names[:8])
+
+
 def packages():
     """"name version" lines, sorted, of what can be imported."""
     from importlib.metadata import distributions
     found = {}
     for dist in distributions():
         name = dist.metadata["Name"]
-        if name:
+        if name and name.lower() not in found:
             # The first on sys.path is the one that is imported.
-            found.setdefault(name.lower(), "%s %s\n" % (name, dist.version))
+            found[name.lower()] = "%s %s%s\n" % (name, dist.version,
+                _import_names(dist, name))
     return "".join(found[k] for k in sorted(found))
 
 

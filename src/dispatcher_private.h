@@ -1,0 +1,51 @@
+#ifndef ADDER_DISPATCHER_PRIVATE_H
+#define ADDER_DISPATCHER_PRIVATE_H
+
+#include <sys/queue.h>
+
+#include "dispatcher.h"
+#include "job_queue.h"
+#include "metrics.h"
+
+struct dispatcher {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct pool		*pool;
+	struct supervisor	*supervisor;
+	struct environments	*environments;
+	struct job_queue	 queue;		/* of plain jobs */
+	struct job_queue	 sessions;	/* runnable in theirs */
+	struct sandboxes	*sandboxes;
+	TAILQ_HEAD(, job)	 running;
+	unsigned		 nrunning;
+	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
+	struct event		*ev_refused;
+	struct event		*ev_dispatch;
+	struct event		*ev_queue;	/* queue.timeout */
+	int			 plain_last;	/* which side goes first */
+	const void		*only;		/* principal, NULL for all */
+	uint64_t		 calls[VERDICT_COUNT];
+	struct metrics		 metrics;
+	struct file_dir		*files;		/* NULL: nothing is kept */
+};
+
+/* What the dispatcher keeps of a job beside the job itself. */
+struct ticket {
+	struct dispatcher	*d;
+	const struct job_observer *observer;
+	void			*arg;
+};
+
+/* --- dispatcher_wait.c */
+
+/* Jobs that wait, wherever they do. */
+unsigned	 dispatcher_waiting(const struct dispatcher *);
+/* Takes a job that waits out of wherever it does. */
+void		 dispatcher_withdraw(struct dispatcher *, struct job *);
+/* The job that is to be answered busy first, and when; NULL if none waits. */
+struct job	*dispatcher_first_due(const struct dispatcher *,
+		    uint64_t *due);
+/* Arms the timer for it. */
+void		 dispatcher_watch(struct dispatcher *);
+
+#endif

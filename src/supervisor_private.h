@@ -1,0 +1,36 @@
+#ifndef ADDER_SUPERVISOR_PRIVATE_H
+#define ADDER_SUPERVISOR_PRIVATE_H
+
+#include "probe.h"
+#include "supervisor.h"
+
+struct supervisor {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct pool		*pool;
+	struct keeper_proc	*keeper;
+	char			*scratch;	/* a private directory */
+	struct event		*ev_restart;
+	uint64_t		 next_generation;
+	uint64_t		 starting;	/* generation, 0 for none */
+	uint64_t		 serving;	/* generation, 0 for none */
+	uint64_t		 backoff_ms;
+	unsigned		 failures;
+	uint64_t		 restarts;
+	uint64_t		 import_ms;
+	char			*python;
+	char			*packages;
+	char			*sandbox;	/* a line about the jail */
+	struct jail_report	 jail;
+	int			 confined;	/* adderd has no rights left */
+	void			(*fatal)(const char *why, void *arg);
+	void			*fatal_arg;
+	const struct supervisor_observer *observer;	/* or NULL */
+	void			*observer_arg;
+};
+
+/* Starts a zygote that the conf describes, or one without any module; its
+ * generation. */
+uint64_t	supervisor_start_zygote(struct supervisor *, int bare);
+
+#endif
