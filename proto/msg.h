@@ -109,7 +109,9 @@
 	F(LIMITS, limits)						\
 	F(BOOL, live)		/* somebody reads the output meanwhile */ \
 	F(U64, files_max)	/* files that may come back whole */	\
-	F(U64, files_bytes)	/* and their bytes */
+	F(U64, files_bytes)	/* and their bytes */			\
+	F(U64, image_side)	/* pixels of a picture that is shown */	\
+	F(U64, image_bytes)	/* and its bytes */
 #define MSG_INPUT_FILE(F)						\
 	F(BIN, path)		/* relative to the scratch directory */	\
 	F(BIN, data)
@@ -128,6 +130,7 @@
 #define MSG_IMAGE(F)							\
 	F(BIN, mime)							\
 	F(BIN, name)							\
+	F(BIN, small)		/* a smaller picture of it, or "" */	\
 	F(BIN, data)
 #define MSG_FILE(F)							\
 	F(BIN, path)		/* relative to the scratch directory */	\

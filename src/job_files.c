@@ -82,7 +82,7 @@ settle(struct job *job)
 	in->active = 0;
 	if (f->whole) {
 		job->files_whole++;
-		job->files_bytes += f->len;
+		job->files_bytes += f->len + f->small_len;
 		list(job, f, in->is_image);
 	} else if (job->files_named < NAMED_MAX) {
 		job->files_named++;
@@ -208,6 +208,19 @@ is_overlong(struct job *job, struct slice name)
 	return 1;
 }
 
+/* A smaller picture counts like a file. */
+static void
+take_small(struct job *job, struct slice small)
+{
+	struct job_file *f = &job->incoming.file;
+
+	if (small.len == 0 || !job->incoming.to_memory ||
+	    !has_room(job, f->size + small.len))
+		return;
+	f->small = xmemdupz(small.data, small.len);
+	f->small_len = small.len;
+}
+
 static void
 image(struct job *job, const struct msg_IMAGE *m)
 {
@@ -217,6 +230,7 @@ image(struct job *job, const struct msg_IMAGE *m)
 		return;
 	/* A worker's word does not make it a picture. */
 	begin(job, m->name, m->data.len, real, 1);
+	take_small(job, m->small);
 	more(job, m->data);
 }
 

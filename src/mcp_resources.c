@@ -81,6 +81,7 @@ resources_options(struct session *s, int whole, struct result_options *o)
 		return;
 	o->max_text = c->result_max_text;
 	o->max_images = c->result_max_images;
+	o->max_image_px = c->result_max_image_px;
 	if (!run_store_keeps(s->mcp->store))
 		return;
 	o->links = session_root(s)->version >= MCP_2025_06_18;

@@ -1,6 +1,8 @@
 #ifndef ADDER_RESULT_H
 #define ADDER_RESULT_H
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "verdict.h"
@@ -20,6 +22,7 @@ struct run_store;
 struct result_options {
 	size_t		 max_text;	/* bytes of text; 0 for no budget */
 	size_t		 max_images;	/* bytes of base64; 0 for no budget */
+	uint64_t	 max_image_px;	/* of a picture; 0 for any */
 	int		 links;		/* the peer knows resource_link */
 	int		 structured;	/* structuredContent as well */
 	/* Keeps what does not go out whole; NULL for nothing is kept. */

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "media_type.h"
 #include "mem.h"
+#include "picture_size.h"
 #include "result.h"
 #include "result_parts.h"
 #include "run_store.h"
@@ -38,26 +39,39 @@ take_room(struct parts *p, size_t cost)
 
 /* What is shown of a picture: itself, or the smaller one made of it. */
 static struct job_file
-shown_file(const struct job_file *f)
+shown_file(const struct parts *p, const struct job_file *f)
 {
 	struct job_file small = *f;
 
-	if (f->small == NULL)
+	if (f->small == NULL || p->options->max_images == 0)
 		return *f;
 	small.data = f->small;
 	small.len = f->small_len;
 	return small;
 }
 
+/* Whatever the worker says; a picture without a size would not be shown. */
+static int
+side_fits(const struct parts *p, const struct job_file *f)
+{
+	uint32_t side;
+
+	if (p->options->max_image_px == 0)
+		return 1;
+	side = picture_side(f->data, f->len);
+	return side > 0 && side <= p->options->max_image_px;
+}
+
 static int
 add_picture(struct parts *p, const struct job_file *f)
 {
-	const struct job_file shown = shown_file(f);
+	const struct job_file shown = shown_file(p, f);
 	const char *mime = picture_type(&shown);
 	size_t cost = base64_length(shown.len);
 	char *data;
 
-	if (mime == NULL || (p->options->max_images > 0 &&
+	if (mime == NULL || !side_fits(p, &shown) ||
+	    (p->options->max_images > 0 &&
 	    p->images + cost > p->options->max_images) ||
 	    take_room(p, cost + 128) == -1)
 		return -1;
@@ -186,7 +200,7 @@ add_image(struct parts *p, const struct job_file *f, FILE *line)
 	const char *mime = picture_type(f);
 	char *uri = NULL;
 
-	if (shown && f->small == NULL)
+	if (shown && shown_file(p, f).data == f->data)
 		return;
 	if (mime != NULL)
 		uri = keep(p, f);

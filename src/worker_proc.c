@@ -274,7 +274,9 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 		.stdin_data = { job->spec.stdin_data, job->spec.stdin_len },
 		.policy = job->spec.policy,
 		.limits = job->spec.limits,
-		.live = job->spec.live
+		.live = job->spec.live,
+		.image_side = job->conf->result_max_image_px,
+		.image_bytes = job->conf->result_max_images / 4 * 3
 	};
 	struct writer wr;
 

@@ -10,6 +10,7 @@
 
 #include "beneath.h"
 #include "collect.h"
+#include "image.h"
 #include "scan.h"
 #include "seen.h"
 #include "workerio.h"
@@ -250,7 +251,7 @@ send_picture(const struct found *f, int fd, const char *mime)
 		m.name = slice_of(f->path);
 		m.data.data = data;
 		m.data.len = f->size;
-		rv = workerio_IMAGE(&m);
+		rv = image_send(&m);
 	}
 	free(data);
 	return rv;

@@ -9,6 +9,7 @@
 #include "collect.h"
 #include "fdutil.h"
 #include "glue_module.h"
+#include "image.h"
 #include "interp.h"
 #include "mem.h"
 #include "workerio.h"
@@ -29,7 +30,7 @@ glue_image(PyObject *self, PyObject *args)
 	/* A child that the program forked draws for itself alone, and a
 	 * picture beyond the frame's cap cannot travel. */
 	if (frame_rule(FRAME_IMAGE, WORKER_TO_SERVER, len + KIB) == NULL)
-		workerio_IMAGE(&m);
+		image_send(&m);
 	Py_RETURN_NONE;
 }
 

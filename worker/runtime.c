@@ -31,6 +31,7 @@
 #include "sandbox.h"
 #include "sandbox_rlimit.h"
 #include "sandbox_trap.h"
+#include "scale.h"
 #include "source.h"
 #include "stdin_feed.h"
 #include "syscall_filter.h"
@@ -306,6 +307,7 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 		runtime_leave("limits of the job");
 	if (job.live)
 		pystdio_live();
+	scale_begin(job.image_side, job.image_bytes);
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch, &py);

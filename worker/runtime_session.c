@@ -28,6 +28,7 @@
 #include "sandbox.h"
 #include "sandbox_rlimit.h"
 #include "sandbox_trap.h"
+#include "scale.h"
 #include "source.h"
 #include "stdin_feed.h"
 #include "workerio.h"
@@ -145,6 +146,7 @@ session_call(uint64_t call, int in_place, void *arg)
 		runtime_leave("next call of a session");
 	if (job.live)
 		pystdio_live();
+	scale_begin(job.image_side, job.image_bytes);
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(s, &job, call);

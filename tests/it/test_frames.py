@@ -132,7 +132,8 @@ def test_names_count_as_bytes_of_files(daemon, client):
         file.write("5")		# proc(5): VmHWM starts anew
     answer = client.run(FRAMES + "name = b'n' * (15 << 20)\n"
         "for i in range(8):\n"
-        "    send(frame(IMAGE, mime=b'image/png', name=name, data=b'd'))\n"
+        "    send(frame(IMAGE, mime=b'image/png', name=name, small=b'', "
+        "data=b'd'))\n"
         "    send(frame(FILE, path=name, size=1, whole=True, shown=False, "
         "parts=False, data=b'd'))\n"
         "print('sent')\n", timeout=20)
@@ -142,6 +143,26 @@ def test_names_count_as_bytes_of_files(daemon, client):
     assert peak < 80 * 1024 or harness.sanitized(), \
         "adderd grew by %d KiB" % peak
     assert len(str(answer.result)) < 1 << 20
+
+
+def test_pictures_that_are_not_what_they_say():
+    """A smaller one that is none, or is larger, or is not within bounds."""
+    with harness.Daemon(dict(harness.LIGHT, **{"result.max_images": "60k",
+            "result.keep": "4m"})) as own, own.connect() as client:
+        answer = client.run(FRAMES + """
+def png(w, h, rest=b''):
+    return (b'\\x89PNG\\r\\n\\x1a\\n\\0\\0\\0\\rIHDR' +
+        w.to_bytes(4, 'big') + h.to_bytes(4, 'big') + rest)
+for small in b'no picture', png(2000, 3), png(9, 9, bytes(99999)):
+    send(frame(IMAGE, mime=b'image/png', name=b'a.png', small=small,
+        data=png(9, 9)))
+for data in png(2000, 3), png(0, 3), png(9, 9, bytes(99999)), b'no picture':
+    send(frame(IMAGE, mime=b'image/png', name=b'b.png', small=b'',
+        data=data))
+print('sent')
+""")
+    assert answer.stdout == "sent\n" and not answer.images, answer
+    assert answer.text.count("left out: it is too large") == 6
 
 
 def test_files_that_are_not_what_they_say(client):

@@ -223,7 +223,7 @@ class Worker:
         return first[1]
 
     def run(self, code, stdin=b"", policy=0, limits=None, timeout=WAIT,
-            kill_after=None, live=False):
+            kill_after=None, live=False, image_side=0, image_bytes=0):
         """Gives the job and gathers everything until the end of it.
 
         kill_after: kill as a deadline does, that many seconds after the
@@ -238,7 +238,8 @@ class Worker:
         self._send(frame("JOB", {
             "code": code, "stdin_data": stdin, "policy": policy,
             "limits": limits or self.limits, "live": live,
-            "files_max": 32, "files_bytes": 32 << 20}))
+            "files_max": 32, "files_bytes": 32 << 20,
+            "image_side": image_side, "image_bytes": image_bytes}))
         self._gather(r, start, timeout, kill_after)
         r.status = self.end()
         return r

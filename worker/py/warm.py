@@ -144,9 +144,22 @@ def _stdlib():
         loop.close()
 
 
+def _pillow():
+    """What scale.py needs when nothing can be imported any more."""
+    from PIL import Image
+    for kind in ("PNG", "JPEG", "GIF"):
+        out = io.BytesIO()
+        Image.new("RGB", (8, 8)).save(out, kind)
+        picture = Image.open(io.BytesIO(out.getvalue()))
+        picture.draft(None, (4, 4))
+        picture = picture.convert("RGBA")
+        picture.thumbnail((4, 4), Image.Resampling.LANCZOS)
+        picture.save(io.BytesIO(), "PNG")
+
+
 JOBS = (("sys", _stdlib), ("numpy", _numpy), ("pandas", _pandas),
         ("scipy.optimize", _scipy), ("sympy", _sympy),
-        ("matplotlib.pyplot", _matplotlib))
+        ("matplotlib.pyplot", _matplotlib), ("PIL.Image", _pillow))
 
 
 def warm():
