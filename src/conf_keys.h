@@ -114,7 +114,7 @@ X(files_run_files, UINT, "files.run_files", "1000", 0, 20000, RELOAD,	\
 X(result_structured, BOOL, "result.structured", "off", 0, 0, RELOAD,	\
   "Whether an answer has its text also as structuredContent, for clients that show a model nothing else.") \
 X(compat_tools, BOOL, "compat.tools", "off", 0, 0, RELOAD,		\
-  "Whether run_python also goes by the names that other servers gave it: run_python_ephemeral and execute_python_code.") \
+  "Whether run_python also goes by the names that other servers gave it, run_python_ephemeral and execute_python_code, and session_id by container_id.") \
 X(sessions_max, UINT, "sessions.max", "100", 0, 65536, RELOAD,		\
   "Sessions that may be open at once; 0 offers none.")			\
 X(sessions_memory, SIZE, "sessions.memory", "4g", 0, 1099511627776, RELOAD, \

@@ -299,7 +299,7 @@ mcp_tools_call(struct request *r)
 	const struct conf *conf = r->session->mcp->conf;
 	const char *name = json_string_value(json_object_get(r->params,
 	    "name"));
-	json_t *args = json_member(r->params, "arguments"), *result;
+	json_t *args = json_member(r->params, "arguments"), *given, *result;
 	const struct tool *tool;
 	char *why;
 
@@ -314,7 +314,9 @@ mcp_tools_call(struct request *r)
 		    "There is no tool \"%.100s\".", name);
 	if (call_full(r->session))
 		return refuse_busy(conf->client_calls_max);
-	args = tool_check(tool, args, &why);
+	given = tool_compat_args(conf, tool, args);
+	args = tool_check(tool, given, &why);
+	json_decref(given);
 	if (args == NULL) {
 		/* For the model to read, so a result and no error. */
 		result = result_of_error(why);

@@ -69,6 +69,10 @@ extern const struct tool	tool_execute;
 const struct tool *tool_find(const struct conf *, const char *name);
 /* The array of tools/list, in a stable order. */
 json_t	*tool_list(const struct conf *);
+/* Arguments for tool_check(), a new reference: with compat.tools those that
+ * other servers name otherwise have our names. */
+json_t	*tool_compat_args(const struct conf *, const struct tool *,
+	    json_t *args);
 /*
  * Checks arguments (an object, or NULL for none): null counts as absent,
  * numbers may come as strings.  The new object has only what is there, in

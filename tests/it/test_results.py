@@ -222,3 +222,26 @@ def test_names_of_other_servers():
         answer = tool(client, "run_python_ephemeral", code="print(6*7)",
             dependencies=[], image="python:3.11-slim")
         assert answer.stdout == "42\n"
+
+
+def test_a_container_is_a_session():
+    with Daemon(dict(LIGHT, **{"compat.tools": "on"})) as daemon:
+        client = daemon.connect()
+        answer = tool(client, "sandbox_initialize", image="python:3.11-slim")
+        own = answer.result["structuredContent"]["session_id"]
+        for code, stdout in (("x = 6", ""), ("print(x * 7)", "42\n")):
+            answer = tool(client, "run_python", container_id=own, code=code,
+                dependencies=[])
+            assert answer.stdout == stdout, answer
+        assert not tool(client, "sandbox_stop", container_id=own).is_error
+        answer = tool(client, "run_python", container_id=own, code="x")
+        assert answer.is_error
+        # Two names at once are one too many.
+        answer = tool(client, "run_python", container_id=own, session_id=own,
+            code="x")
+        assert answer.is_error and "container_id" in answer.text
+
+
+def test_a_container_is_unknown_without_compat(client):
+    answer = tool(client, "run_python", container_id="x", code="1")
+    assert answer.is_error and "container_id" in answer.text
