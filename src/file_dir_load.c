@@ -81,8 +81,10 @@ load_run(int parent, const char *id, const char *session)
 	int fd = beneath_open(parent, id, O_RDONLY | O_DIRECTORY, 0);
 	struct stat st;
 
-	snprintf(r->id, sizeof r->id, "%s", id);
-	snprintf(r->session, sizeof r->session, "%s", session);
+	/* Both are no longer than that: whoever calls has looked. */
+	snprintf(r->id, sizeof r->id, "%.*s", (int)sizeof r->id - 1, id);
+	snprintf(r->session, sizeof r->session, "%.*s",
+	    (int)sizeof r->session - 1, session);
 	if (fd == -1 || fstat(fd, &st) == -1 || read_about(r, fd) == -1 ||
 	    !is_whole(r, fd))
 		kept_run_free(&r);
