@@ -80,12 +80,6 @@ http_replay_bound(struct http_replay *all, uint64_t bytes)
 		drop(TAILQ_FIRST(&all->by_age));
 }
 
-uint64_t
-http_replay_bytes(const struct http_replay *all)
-{
-	return all->bytes;
-}
-
 static void
 keep(struct http_stream *s, const char *text, size_t len)
 {

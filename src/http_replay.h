@@ -34,8 +34,6 @@ struct http_replay *http_replay_new(void);
 void		 http_replay_free(struct http_replay **);
 /* Bytes 0: from here on nothing can be resumed. */
 void		 http_replay_bound(struct http_replay *, uint64_t bytes);
-/* What is kept, with what keeping it takes. */
-uint64_t	 http_replay_bytes(const struct http_replay *);
 
 /* In a list of the caller's, whose numbers are its own; replay NULL if it
  * cannot be resumed. */

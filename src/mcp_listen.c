@@ -12,6 +12,8 @@
  * the server ends (MCP 2026-07-28, "Subscriptions").
  */
 
+/* No file can have a longer name, even with each byte of it encoded. */
+#define URI_MAX		16384
 #define SUBSCRIPTION	"io.modelcontextprotocol/subscriptionId"
 
 struct listen {
@@ -108,11 +110,12 @@ watched_of(struct request *r, const json_t *filter)
 		    "strings.", WATCHED_MAX);
 	watched = json_object();
 	json_array_foreach(list, i, uri) {
-		if (!json_is_string(uri)) {
+		if (!json_is_string(uri) ||
+		    json_string_length(uri) > URI_MAX) {
 			json_decref(watched);
 			return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The "
 			    "member resourceSubscriptions must have only "
-			    "strings.");
+			    "strings of at most %d bytes.", URI_MAX);
 		}
 		json_object_set_new(watched, json_string_value(uri),
 		    json_false());

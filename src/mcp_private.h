@@ -71,7 +71,7 @@ struct session {
 	char			 owner[128];	/* "" for nobody known */
 	int			 initialized;
 	enum mcp_level		 log_level;	/* LEVELS: send no log */
-	json_t			*client;	/* what it can do, or NULL */
+	json_t			*client;	/* what it can do; fixtures */
 	unsigned		 changed;	/* and not told yet */
 	json_t			*watched;	/* NULL if none */
 	int			 held;

@@ -292,6 +292,31 @@ def test_what_is_kept_is_bounded():
                 "x" * 4000 + "\n")
 
 
+def test_lost_streams_cost_a_bounded_memory():
+    """Of clients that break off, and of what handshakes say."""
+    with harness.Daemon(dict(OPTIONS, **{"http.replay": "2m",
+            "result.max_text": "8m", "http.sessions": "2000"})) as daemon:
+        def some(count):
+            for n in range(count):
+                with Http(daemon) as web:
+                    web.post(request("initialize", {"protocolVersion":
+                        "2025-11-25", "capabilities": {"x": "y" * 100000}}))
+                with Http(daemon) as web:
+                    web.initialize()
+                    stream = call(daemon, web, "print('x' * 200000)", n)
+                    stream.event()
+                    stream.drop()
+                    listener = Stream.of(web, daemon)
+                    listener.event()
+                    listener.drop()
+        some(20)
+        before = harness.proc_status_kib(daemon.pid, "VmRSS")
+        some(150)
+        after = harness.proc_status_kib(daemon.pid, "VmRSS")
+        assert after - before < 12 * 1024 or harness.sanitized(), (before,
+            after)
+
+
 def test_nothing_is_kept_if_so_configured():
     with harness.Daemon(dict(OPTIONS, **{"http.replay": "0"})) as daemon, \
             Http(daemon) as web:
@@ -521,6 +546,8 @@ def test_listen_does_not_keep_a_server():
     (-32602, 200, {"notifications": []}, {}),
     (-32602, 200, {"notifications": {"resourceSubscriptions": "x"}}, {}),
     (-32602, 200, {"notifications": {"resourceSubscriptions": [7]}}, {}),
+    (-32602, 200, {"notifications": {"resourceSubscriptions":
+        ["x" * 20000]}}, {}),
     (-32602, 200, {"notifications": {"resourceSubscriptions":
         ["u%d" % n for n in range(101)]}}, {}),
     (-32600, 406, {"notifications": {}}, {"Accept": "application/json"}),
