@@ -124,6 +124,9 @@ runtime_prepare(const struct sandbox *s)
 		runtime_leave("standard streams");
 	if (pymain_make(program) == NULL)
 		runtime_leave("__main__");
+	/* A session is there for long, and should be small. */
+	if (s->session)
+		return;
 	pyerror_keep_reserve();
 	pyjob_trial(program);
 	pyend_trial();

@@ -16,7 +16,6 @@
 #include "log.h"
 #include "mem.h"
 #include "policy.h"
-#include "prefault.h"
 #include "proto.h"
 #include "pyend.h"
 #include "pyerror.h"
@@ -158,7 +157,6 @@ runtime_session(const struct sandbox *s, uint64_t fork_us)
 {
 	struct msg_PARKED parked;
 
-	prefault_apply();
 	log_init("adder-session", log_get_level());
 	parked.confine_us = clock_us();
 	if (sandbox_enter(s) == -1)
