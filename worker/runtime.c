@@ -185,11 +185,8 @@ runtime_refuse(const char *type, const char *message)
 /* Leaves as the program ended: plain CPython dies of SIGINT after an
  * uncaught KeyboardInterrupt, and a forked child of the program may have a
  * parent that looks at how it ended. */
-static void
-leave_as(const struct pyjob *job) __attribute__((noreturn));
-
-static void
-leave_as(const struct pyjob *job)
+void
+runtime_leave_as(const struct pyjob *job)
 {
 	if (job->interrupted) {
 		signal(SIGINT, SIG_DFL);
@@ -314,5 +311,5 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch, &py);
-	leave_as(&py);
+	runtime_leave_as(&py);
 }

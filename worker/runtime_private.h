@@ -13,6 +13,8 @@ struct sandbox;
 void	runtime_prepare(const struct sandbox *);
 /* Before a job has been read: nothing but the log hears of it. */
 void	runtime_leave(const char *what) __attribute__((noreturn));
+/* Leaves as the program ended. */
+void	runtime_leave_as(const struct pyjob *) __attribute__((noreturn));
 /* User and system time of this process so far. */
 uint64_t runtime_cpu_us(struct rusage *);
 /* Ends a job that did not get as far as Python; its exit status. */

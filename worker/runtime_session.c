@@ -48,7 +48,9 @@ program_path(const struct sandbox *s, uint64_t call)
 	return path;
 }
 
-static int
+/* Where there is no room for it, the program is run all the same: it may be
+ * about to make some.  Only lines in tracebacks are missing then. */
+static void
 write_program(const struct sandbox *s, uint64_t call, const struct pyjob *job)
 {
 	char *old;
@@ -62,9 +64,11 @@ write_program(const struct sandbox *s, uint64_t call, const struct pyjob *job)
 	unlink(job->path);
 	fd = open(job->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd == -1)
-		return -1;
+		return;
 	rv = fd_write_all(fd, job->source.data, job->source.len);
-	return close(fd) == -1 ? -1 : rv;
+	if (rv == -1)
+		unlink(job->path);
+	close(fd);
 }
 
 /* 0, or the exit status of a job that was refused. */
@@ -81,10 +85,7 @@ prepare_program(const struct sandbox *s, const struct msg_JOB *msg,
 		return runtime_refuse("PolicyError", why);
 	if (trouble != NULL)
 		return runtime_refuse("OSError", trouble);
-	if (write_program(s, call, job) == -1)
-		return runtime_refuse("OSError", "the code cannot be written "
-		    "to the scratch directory of the session; delete files "
-		    "that are not needed any more.");
+	write_program(s, call, job);
 	if (stdin_feed_give(msg->stdin_data) == -1)
 		return runtime_refuse("OSError", "standard input is larger "
 		    "than limits.scratch allows.");
@@ -112,6 +113,11 @@ run_job(const struct sandbox *s, const struct msg_JOB *msg, uint64_t call)
 		pymain_set_file(path);
 		pyerror_keep_reserve();
 		pyjob_run(&job);
+		/* A child that the program has forked ends with it. */
+		if (!workerio_is_owner()) {
+			pyend_run(&job);
+			runtime_leave_as(&job);
+		}
 		pyend_pause();
 		policy_arm(0);
 		left = collect_send();

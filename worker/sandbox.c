@@ -254,6 +254,10 @@ sandbox_enter_state(const struct sandbox *s, int *gate)
 		return -1;
 	if (!HAS(s, JAIL_SECCOMP))
 		return 0;
+	if (f->n == 0) {
+		errno = ENOSYS;
+		return -1;
+	}
 	sandbox_trap_install(0, s->ended);
 	/* Without a pid namespace no pid matches: a state has a new one in
 	 * each call, so it cannot be told from others. */

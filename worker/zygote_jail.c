@@ -10,6 +10,7 @@
 
 #include "caps.h"
 #include "fdutil.h"
+#include "log.h"
 #include "mem.h"
 #include "namespaces.h"
 #include "root.h"
@@ -95,9 +96,13 @@ make_filter(struct zygote_jail *j)
 		return 0;
 	if (filter_build(&o, &j->filter) == -1)
 		return -1;
+	/* An older kernel cannot ask about forks, and then has no sessions. */
 	o.role = FILTER_STATE;
-	if (filter_build(&o, &j->state_filter) == -1)
-		return -1;
+	if (filter_build(&o, &j->state_filter) == -1) {
+		log_warn("no sessions: the filter of system calls that they "
+		    "need cannot be made");
+		return 0;
+	}
 	o.role = FILTER_LEADER;
 	return filter_build(&o, &j->leader_filter);
 }

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import time
 
 import pytest
@@ -144,6 +145,73 @@ def test_fork_bomb(session, daemon):
         "    except OSError: break", timeout=20)
     assert fate(answer) == "kept", answer
     assert session.run("x").rest == "value: 2"
+
+
+def test_forked_child_ends_as_elsewhere(session, daemon):
+    if "strong+" not in daemon.log_tail(200):
+        pytest.skip("programs may not start processes here")
+    answer = session.run("import os, sys\nx = 1\npid = os.fork()\n"
+        "if pid == 0:\n    print('child', flush=True)\n    x = 2\n"
+        "    sys.exit(5)\nprint(os.waitstatus_to_exitcode("
+        "os.waitpid(pid, 0)[1]))")
+    assert answer.stdout == "child\n5\n", answer
+    assert session.run("x").rest == "value: 1"
+
+
+def test_full_directory_can_be_emptied(session):
+    answer = session.run("with open('big', 'wb') as f:\n    while True:\n"
+        "        f.write(bytes(1 << 20))")
+    assert answer.verdict == "files" and fate(answer) == "kept", answer
+    session.run("g = open('rest', 'wb', buffering=0)\ntry:\n"
+        "    while True: g.write(b'x')\nexcept OSError: pass", timeout=30)
+    assert session.run("import os; os.remove('big'); os.remove('rest')\n"
+        "len(os.listdir())").verdict == "ok"
+
+
+def processes_of(daemon, before):
+    """(leader, its states) of the one session opened since before."""
+    new = [p for p in daemon.processes() if p.pid not in before]
+    leader = next(p for p in new if p.ppid == daemon.keeper().pid and
+        any(q.ppid == p.pid for q in new))
+    return leader, [p for p in new if p.ppid == leader.pid]
+
+
+@pytest.mark.parametrize("victim", ["leader", "state"])
+@pytest.mark.parametrize("when", ["rest", "call"])
+def test_killed(client, victim, when):
+    with harness.Daemon(harness.LIGHT) as daemon, \
+            daemon.connect() as client:
+        before = {p.pid for p in daemon.processes()}
+        session = Session(client)
+        session.run("x = 1")
+        leader, states = processes_of(daemon, before)
+        if when == "call":
+            ident = session.start(harness.mark("working") +
+                "import time; time.sleep(100)", timeout=1)
+            eventually(lambda: daemon.marked("working"), "it runs")
+        os.kill(leader.pid if victim == "leader" else states[0].pid, 9)
+        if when == "call":
+            answer = session.finish(ident)
+            assert fate(answer) == "lost", answer
+        answer = eventually(lambda: (lambda a: a.is_error and a)(
+            session.run("x")), "it is told")
+        assert "sandbox_initialize" in answer.text
+        eventually(lambda: not harness.alive(leader), "nothing is left")
+        with Session(client) as fine:
+            assert fine.run("2").rest == "value: 2"
+
+
+def test_client_that_hangs_up_in_a_call(daemon, client):
+    gone = daemon.connect()
+    session = Session(gone)
+    session.run("x = 1")
+    session.start("x = 2\n" + harness.mark("hangup") +
+        "import time; time.sleep(100)", timeout=60)
+    eventually(lambda: daemon.marked("hangup"), "it runs")
+    gone.close()
+    eventually(lambda: not daemon.marked("hangup"), "it ends")
+    with Session(client, session.handle) as same:
+        assert same.run("x").rest == "value: 1"
 
 
 def test_threads_run_in_place(session):
@@ -322,7 +390,7 @@ def test_memory_of_all_sessions():
             as daemon, daemon.connect() as client:
         first, second = Session(client), Session(client)
         first.run("a = b'x' * 50_000_000")
-        if not client.rpc("adder/status")["result"]["sessions"]["memory"]:
+        if not re.search(r"sandbox: [^(]*\([^)]*cgroup", daemon.log_tail()):
             pytest.skip("no control group counts memory here")
         second.run("b = b'x' * 50_000_000")
         eventually(lambda: client.rpc("adder/status")["result"]["sessions"]
