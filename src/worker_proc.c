@@ -179,14 +179,22 @@ worker_answer_job(struct worker_proc *w, enum verdict verdict)
 	job_finish(&w->job, verdict, reason);
 }
 
-/* adder ends the job: the answer follows when the process is reaped. */
+/*
+ * adder ends the job: the answer follows when the process is reaped.  Until
+ * then its output stays in the pipes, which hold up whoever floods them;
+ * what they hold at its end is read then.
+ */
 static void
 condemn(struct worker_proc *w, enum verdict verdict)
 {
+	int i;
+
 	job_condemn(w->job, verdict);
 	if (w->state != WORKER_BUSY)
 		return;
 	w->state = WORKER_ENDING;
+	for (i = 0; i < JOB_STREAMS; i++)
+		event_del(w->ev_output[i]);
 	kill_it(w);
 	worker_set_timer(w, w->host != NULL ? WORKER_SETTLE_MS : REAP_MS);
 }
