@@ -4,7 +4,7 @@
 #include "pycompat.h"
 
 /*
- * sys.stdin, sys.stdout and sys.stderr of a worker: new objects over
+ * sys.stdin, sys.stdout and sys.stderr of workers: new objects over
  * descriptors 0, 1 and 2, made as CPython makes them when it starts
  * (create_stdio in pylifecycle.c).
  */
@@ -12,7 +12,8 @@
 /* In the zygote: remembers encodings and constructors; -1 with an
  * exception set. */
 int	pystdio_init(void);
-/* In a worker: makes and installs the three; -1 with an exception set. */
+/* Makes and installs the three: in the zygote, over pipes such as a worker
+ * will have at these descriptors; -1 with an exception set. */
 int	pystdio_make(void);
 /* Has standard output flushed at the end of each line, as on a terminal, for
  * somebody who reads it while the program runs.  Failure only delays it. */

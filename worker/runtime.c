@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "afterfork.h"
 #include "clock.h"
 #include "collect.h"
 #include "fdutil.h"
@@ -20,7 +21,6 @@
 #include "log.h"
 #include "mem.h"
 #include "policy.h"
-#include "prefault.h"
 #include "pyend.h"
 #include "pyerror.h"
 #include "pyjob.h"
@@ -36,6 +36,7 @@
 #include "stdin_feed.h"
 #include "syscall_filter.h"
 #include "workerio.h"
+#include "zygote_fds.h"
 #include "zygote_jail.h"
 
 /* Room for a program in a file system that workers share, in bytes. */
@@ -44,17 +45,13 @@
 #define STATUS_INTERNAL	124
 
 static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
+static int	is_settled;	/* what all share was made in the zygote */
 
 int
 runtime_init(void)
 {
-	PyObject *res = interp_call("job", "zygote_ready", "()");
-
-	Py_XDECREF(res);
-	if (res == NULL)
-		return -1;
-	if (pystdio_init() == -1 || late_flush_init() == -1 ||
-	    pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
+	if (afterfork_init() == -1 || pystdio_init() == -1 ||
+	    late_flush_init() == -1 || pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
 		return -1;
 	return policy_init();
 }
@@ -101,35 +98,94 @@ write_program(struct slice text)
 	return rv;
 }
 
+/* What depends on where the program's files are. */
+static int
+make_main(const char *scratch)
+{
+	PyObject *res = interp_call("job", "prepare", "(s)", scratch);
+
+	if (res != NULL) {
+		Py_DECREF(res);
+		res = interp_call("figures", "begin", "(s)", scratch);
+	}
+	Py_XDECREF(res);
+	snprintf(program, sizeof program, "%s/" PROGRAM_NAME, scratch);
+	return res == NULL || pymain_make(program) == NULL ? -1 : 0;
+}
+
+/* Runs what every job runs: in the zygote for what it builds, in a worker
+ * for the pages that it touches. */
+static void
+run_trial(void)
+{
+	pyjob_trial(program);
+	pyend_trial();
+}
+
+/* Standard streams of a worker's kind at descriptors 0 to 2. */
+static int
+open_pipes(void)
+{
+	int pair[2], i;
+
+	for (i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+		if (pipe2(pair, O_CLOEXEC) == -1 ||
+		    dup2(pair[i != STDIN_FILENO], i) == -1)
+			return -1;
+		close(pair[0]);
+		close(pair[1]);
+	}
+	return 0;
+}
+
+static int
+make_all(const char *scratch)
+{
+	if (pystdio_make() == -1)
+		return -1;
+	if (scratch != NULL && make_main(scratch) == -1)
+		return -1;
+	is_settled = scratch != NULL;
+	run_trial();
+	return 0;
+}
+
+int
+runtime_settle(pid_t tid, const char *scratch)
+{
+	int kept[3], i, rv = -1;
+
+	if (afterfork_settle(tid) == -1)
+		return -1;
+	for (i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+		kept[i] = fcntl(i, F_DUPFD_CLOEXEC, ZYGOTE_FD_RESERVED);
+	if (open_pipes() == -1)
+		PyErr_SetFromErrno(PyExc_OSError);
+	else
+		rv = make_all(scratch);
+	for (i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+		dup2(kept[i], i);
+		close(kept[i]);
+	}
+	return rv;
+}
+
 void
 runtime_prepare(const struct sandbox *s)
 {
-	PyObject *res;
-
-	PyOS_AfterFork_Child();
-	snprintf(program, sizeof program, "%s/" PROGRAM_NAME, s->scratch);
+	if (afterfork_worker() == -1)
+		runtime_leave("random numbers");
+	if (!is_settled && make_main(s->scratch) == -1)
+		runtime_leave("__main__");
 	if (reserve_program(!(s->jail->layers & JAIL_BIT(JAIL_MOUNT))) == -1)
 		runtime_leave("file of the program");
 	if (stdin_feed_prepare() == -1)
 		runtime_leave("standard input");
-	res = interp_call("job", "prepare", "(s)", s->scratch);
-	if (res == NULL)
-		runtime_leave("environment");
-	Py_DECREF(res);
-	res = interp_call("figures", "begin", "(s)", s->scratch);
-	if (res == NULL)
-		runtime_leave("figures");
-	Py_DECREF(res);
-	if (pystdio_make() == -1)
-		runtime_leave("standard streams");
-	if (pymain_make(program) == NULL)
-		runtime_leave("__main__");
 	/* A session is there for long, and should be small. */
 	if (s->session)
 		return;
 	pyerror_keep_reserve();
-	pyjob_trial(program);
-	pyend_trial();
+	run_trial();
 	/* There is nothing yet to collect: this only warms the way. */
 	collect_init(s->scratch, program);
 	collect_send();
@@ -238,49 +294,6 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	runtime_send_done(job, cpu_start, left);
 }
 
-#define REHEARSAL	"print(sum(range(100)))"
-
-/* The links of a worker, with nobody at the other ends: what a small job
- * sends fits into them. */
-static void
-rehearsal_links(void)
-{
-	int pair[2], i;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == -1 ||
-	    dup2(pair[0], WORKER_FD_JOB) == -1)
-		_exit(1);
-	for (i = STDOUT_FILENO; i <= STDERR_FILENO; i++)
-		if (pipe(pair) == -1 || dup2(pair[1], i) == -1)
-			_exit(1);
-}
-
-void
-runtime_rehearse(void *scratch)
-{
-	/* Most zygotes have a mount namespace; none is entered here. */
-	struct zygote_jail jail = { .layers = JAIL_BIT(JAIL_MOUNT) };
-	struct sandbox s = { .fd_job = -1, .jail = &jail };
-	struct msg_PARKED parked = { 0 };
-	struct msg_STARTED started = { PROTO_VERSION };
-	struct pyjob py = { .path = program };
-	struct msg_JOB job = { .code = slice_of(REHEARSAL),
-	    .stdin_data = slice_of("") };
-
-	rehearsal_links();
-	snprintf(s.scratch, sizeof s.scratch, "%s/rehearsal",
-	    (const char *)scratch);
-	if (mkdir(s.scratch, 0700) == -1 || chdir(s.scratch) == -1)
-		_exit(1);
-	workerio_init();
-	runtime_prepare(&s);
-	workerio_PARKED(&parked);
-	workerio_STARTED(&started);
-	run_job(&job, s.scratch, &py);
-	unlink(program);
-	rmdir(s.scratch);
-}
-
 void
 runtime_main(const struct sandbox *s, uint64_t fork_us)
 {
@@ -290,7 +303,6 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	struct msg_JOB job;
 	char *buf;
 
-	prefault_apply();
 	log_init("adder-worker", log_get_level());
 	parked.confine_us = clock_us();
 	if (sandbox_enter(s) == -1)

@@ -19,7 +19,6 @@
 #include "mem.h"
 #include "msg.h"
 #include "namespaces.h"
-#include "prefault.h"
 #include "preload.h"
 #include "root.h"
 #include "runtime.h"
@@ -29,6 +28,7 @@
 #include "zygote.h"
 #include "zygote_child.h"
 #include "zygote_jail.h"
+#include "zygote_settle.h"
 
 /* Address space that a program may reserve, in times its memory limit,
  * where something else holds what it touches. */
@@ -161,14 +161,13 @@ fork_worker(const struct msg_WORKER_FORK *m, const int *fds)
 	else if ((size_t)snprintf(s.scratch, sizeof s.scratch, "%s/%llu",
 	    opt->scratch, (unsigned long long)m->worker) >= sizeof s.scratch)
 		return refuse(m->worker, "scratch directory", ENAMETOOLONG);
-	PyOS_BeforeFork();
+	/* Python is not told: see afterfork.h. */
 	pid = spawn_worker(namespaces_worker_flags(jail.layers), &pidfd);
 	if (pid == 0 && s.session)
 		runtime_session(&s, now);
 	if (pid == 0)
 		runtime_main(&s, now);
 	err = errno;
-	PyOS_AfterFork_Parent();
 	if (pid == -1)
 		return refuse(m->worker, "fork failed", err);
 	return forked(m->worker, pid, pidfd);
@@ -206,13 +205,11 @@ fork_zygote(const struct msg_ZYGOTE_FORK *m, const int *fds)
 	int pidfd = -1, rv;
 	pid_t pid;
 
-	PyOS_BeforeFork();
 	pid = spawn_worker(0, &pidfd);
 	if (pid == 0)
 		_exit(live_as_child(m, fds));
 	if (pid == -1)
 		log_warn("zygote %llu: fork", (unsigned long long)m->child);
-	PyOS_AfterFork_Parent();
 	answered.pid = pid == -1 ? 0 : pid;
 	msg_encode_ZYGOTE_FORKED(&w, &answered);
 	rv = answer(&w, &pidfd, pid == -1 ? 0 : 1);
@@ -307,20 +304,6 @@ enter_jail(char **why)
 }
 
 static void
-rehearse(void)
-{
-	unsigned written, read_only;
-
-	PyOS_BeforeFork();
-	if (prefault_record(runtime_rehearse, (void *)opt->scratch) == -1)
-		log_warn("workers are not prefaulted");
-	PyOS_AfterFork_Parent();
-	prefault_counts(&written, &read_only);
-	log_debug("prefaulting %u pages to write and %u to read", written,
-	    read_only);
-}
-
-static void
 compact_memory(void)
 {
 	struct compact_result r;
@@ -331,12 +314,10 @@ compact_memory(void)
 	if (compact(&r, &step) == -1)
 		log_warn("memory is not compacted, so that forks are slower "
 		    "(zygote.compact): %s", step);
-	else {
+	else
 		log_info("memory compacted: %zu mappings before, %zu after, "
 		    "%zu MiB", r.mappings_before, r.mappings_after,
 		    r.bytes >> 20);
-		rehearse();
-	}
 }
 
 static int
@@ -367,7 +348,10 @@ prepare_python(char **why)
 		*why = interp_take_error();
 		return -1;
 	}
-	return preload_settle(why) == -1 ? -1 : verify(why);
+	if (preload_settle(why) == -1 ||
+	    zygote_settle(opt->layers, why) == -1)
+		return -1;
+	return verify(why);
 }
 
 int

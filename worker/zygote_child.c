@@ -8,16 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "afterfork.h"
 #include "interp.h"
 #include "log.h"
 #include "mem.h"
 #include "msg.h"
-#include "prefault.h"
 #include "preload.h"
 #include "pyend.h"
 #include "zygote_child.h"
 #include "zygote_fds.h"
 #include "zygote_jail.h"
+#include "zygote_settle.h"
 
 /* Its own entries in /proc, opened before it is out of reach. */
 struct own_proc {
@@ -79,19 +80,18 @@ call(const char *function, const char *a, const char *b, char **why)
 	return -1;
 }
 
-/* The figures' hooks, what is to be seeded anew in each worker, garbage. */
+/* The figures' hooks, what a fork is to do for the new modules, garbage;
+ * what a program may take apart is younger than the freeze. */
 static int
-settle(char **why)
+settle(const struct zygote_jail *jail, char **why)
 {
-	PyObject *res;
-
 	if (preload_hook_figures(why) == -1)
 		return -1;
-	res = interp_call("job", "zygote_ready", "()");
-	Py_XDECREF(res);
-	if (res == NULL || pyend_adopt() == -1)
-		PyErr_Clear();
-	return call("settle", NULL, NULL, why);
+	if (pyend_adopt() == -1 || afterfork_init() == -1)
+		return zygote_python_failed("looking at what was imported", why);
+	if (call("settle", NULL, NULL, why) == -1)
+		return -1;
+	return zygote_settle(jail->layers, why);
 }
 
 static void
@@ -113,9 +113,6 @@ check(struct own_proc *p, struct zygote_memory *memory, char **why)
 	int rv;
 
 	read_memory(p->statm, memory);
-	/* Imports also give memory back. */
-	prefault_forget_unmapped(p->maps);
-	rewind(p->maps);
 	rv = preload_verify(p->status, p->maps, why);
 	fclose(p->statm);
 	fclose(p->status);
@@ -136,8 +133,10 @@ enter(struct zygote_jail *jail, const struct msg_ZYGOTE_FORK *m, char *site,
 		    step, strerror(errno));
 		rv = -1;
 	}
-	if (rv == 0 && m->import)
+	if (rv == 0 && m->import) {
+		Py_XDECREF(interp_call("afterfork", "watch", "()"));
 		rv = call("import_ahead", site, modules, why);
+	}
 	free(modules);
 	return rv;
 }
@@ -151,13 +150,14 @@ zygote_child_become(struct zygote_jail *jail, const struct msg_ZYGOTE_FORK *m,
 	struct own_proc proc;
 	int rv = -1;
 
-	PyOS_AfterFork_Child();
+	if (afterfork_worker() == -1)
+		return zygote_python_failed("random numbers", why);
 	if (take_descriptors(fds) == -1 || open_proc(&proc) == -1)
 		xasprintf(why, "descriptors: %s", strerror(errno));
 	/* The jail keeps top. */
 	else if (zygote_jail_admit(jail, top, why) == 0 &&
 	    call("enter", top, site, why) == 0 &&
-	    enter(jail, m, site, why) == 0 && settle(why) == 0)
+	    enter(jail, m, site, why) == 0 && settle(jail, why) == 0)
 		rv = check(&proc, memory, why);
 	free(site);
 	return rv;

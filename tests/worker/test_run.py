@@ -547,12 +547,13 @@ for o in gc.get_objects():
 # --- state
 
 def test_random_state_is_not_shared(zygote):
-    code = ("import random, numpy as np, os, uuid\n"
+    code = ("import random, numpy as np, os, sympy, uuid\n"
             "print(random.random(), np.random.rand(), np.random.randint(1e9),"
             " np.random.default_rng().random(), uuid.uuid4(), "
+            "sympy.core.random.rng.random(), np.random.randn(), "
             "os.urandom(4).hex())\n")
     a, b = (zygote.run(code).stdout.split() for _ in range(2))
-    assert len(a) == 6 and not any(x == y for x, y in zip(a, b))
+    assert len(a) == 8 and not any(x == y for x, y in zip(a, b))
 
 
 def test_nothing_of_a_run_is_left_for_the_next(zygote):

@@ -242,6 +242,29 @@ def test_thread_id_is_right_after_the_fork(small):
     assert r.stdout == b"got\nTrue\n", r
 
 
+@pytest.mark.parametrize("which", ["small", "jailed"])
+def test_main_thread_knows_its_id(which, request):
+    r = request.getfixturevalue(which).run(
+        "import threading\nt = threading.main_thread()\n"
+        "print(t.native_id == threading.get_native_id(), t.is_alive(), "
+        "t is threading.current_thread(), threading.active_count())\n")
+    assert r.stdout == b"True True True 1\n", r
+
+
+def test_hook_of_an_unknown_module_runs_in_each_worker(tmp_path):
+    warm = tmp_path / "warm.py"
+    warm.write_text("import builtins, os\nbuiltins.forks = 0\n"
+                    "builtins.keep = register = os.register_at_fork\n"
+                    "def forked():\n    builtins.forks = os.getpid()\n"
+                    "register(after_in_child=forked)\n")
+    z = start(warm_file=str(warm))
+    for _ in range(2):
+        r = z.run("import os\nprint(forks == os.getpid(), "
+                  "os.register_at_fork.__self__.__name__)\n")
+        assert r.stdout == b"True posix\n", r
+    z.stop()
+
+
 def test_failed_step_means_no_job(small):
     os.mkdir(os.path.join(small.scratch, str(small.last + 1)))
     w = small.fork(park=False)

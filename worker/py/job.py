@@ -3,19 +3,6 @@ import _signal
 import os
 import sys
 
-_rand = None
-_frombuffer = None
-
-
-def zygote_ready():
-    """In the zygote: remember what prepare() will need."""
-    global _rand, _frombuffer
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        _rand = numpy.random.mtrand._rand
-        _frombuffer = numpy.frombuffer
-
-
 def flush_late_on(signum):
     """In the zygote: what late_flush.c sends is answered by a flush.
     Returns the handler."""
@@ -33,15 +20,11 @@ def _flush_late(signum, frame):
 
 
 def prepare(scratch):
-    """In a fresh worker: what must differ from its siblings."""
+    """Where a program's files are."""
     environ = os.environ
     environ["HOME"] = environ["TMPDIR"] = scratch
-    sys.path.insert(0, scratch)
-    if _rand is not None:
-        # A state of random bytes is as good as a seeded one and needs no
-        # run of the seeding code.  (random reseeds itself after a fork.)
-        _rand.set_state(("MT19937", _frombuffer(os.urandom(2496), "uint32"),
-                         624, 0, 0.0))
+    if sys.path[:1] != [scratch]:
+        sys.path.insert(0, scratch)
 
 
 def run_async(codes, ns):
