@@ -14,6 +14,7 @@
 #include "compact.h"
 #include "fdpass.h"
 #include "fdutil.h"
+#include "holes.h"
 #include "interp.h"
 #include "log.h"
 #include "mem.h"
@@ -289,14 +290,20 @@ serve(void)
 	return 1;
 }
 
-/* The directories that imports come from stay readable. */
 static int
-enter_jail(char **why)
+prepare_jail(char **why)
 {
 	jail.layers = opt->layers;
 	jail.uid_base = opt->uid_base;
 	jail.processes = opt->processes;
 	jail.deps_dir = opt->deps_dir;
+	return zygote_jail_prepare(&jail, why);
+}
+
+/* The directories that imports come from stay readable. */
+static int
+enter_jail(char **why)
+{
 	/* Before /proc is gone. */
 	note_memory();
 	return zygote_jail_enter(&jail, (const char *const *)directories,
@@ -367,8 +374,10 @@ zygote_run(const struct zygote_options *o)
 		    "cannot be forked");
 		return 1;
 	}
-	if (prepare_python(&why) == -1)
+	if (prepare_python(&why) == -1 || prepare_jail(&why) == -1)
 		return fail(why);
+	log_debug("%zu KiB of holes in the memory filled",
+	    holes_fill() / KIB);
 	compact_memory();
 	if (enter_jail(&why) == -1)
 		return fail(why);

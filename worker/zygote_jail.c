@@ -163,10 +163,21 @@ enter(struct zygote_jail *j, const char *const *keep, const char *scratch,
 		return -1;
 	collect_paths(j, keep);
 	*step = "landlock";
-	if (zygote_jail_ruleset(j) == -1)
-		return -1;
-	*step = "seccomp";
-	return make_filter(j);
+	return zygote_jail_ruleset(j);
+}
+
+static int
+failed(const char *step, char **why)
+{
+	xasprintf(why, "step %s of the jail failed: %s", step,
+	    strerror(errno));
+	return -1;
+}
+
+int
+zygote_jail_prepare(struct zygote_jail *j, char **why)
+{
+	return make_filter(j) == -1 ? failed("seccomp", why) : 0;
 }
 
 int
@@ -175,9 +186,5 @@ zygote_jail_enter(struct zygote_jail *j, const char *const *keep,
 {
 	const char *step = "start";
 
-	if (enter(j, keep, scratch, &step) == 0)
-		return 0;
-	xasprintf(why, "step %s of the jail failed: %s", step,
-	    strerror(errno));
-	return -1;
+	return enter(j, keep, scratch, &step) == -1 ? failed(step, why) : 0;
 }

@@ -35,7 +35,13 @@ struct zygote_jail {
 };
 
 /*
- * Enters it: layers, uid_base and processes are given in jail.  keep: the
+ * Makes what needs no rights, the system call filter: layers, uid_base and
+ * processes are given in jail.  Before the zygote compacts its memory, for
+ * libseccomp uses much of it.  -1 with *why, a sentence the caller frees.
+ */
+int	zygote_jail_prepare(struct zygote_jail *, char **why);
+/*
+ * Enters what was prepared.  keep: the
  * directories that Python imports from (absolute, NULL-terminated); their
  * strings must outlive the zygote.  scratch: an empty directory of ours.
  * -1 with *why, a sentence the caller frees: then no worker may be forked.
