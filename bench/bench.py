@@ -52,13 +52,15 @@ def interpreter(env):
     return os.environ.get("ADDER_PYTHON", "/usr/bin/python3")
 
 
-def load(to, request, calls, clients=1, greeting=None):
+def load(to, request, calls, clients=1, greeting=None, pause_ms=0):
     """to: the path of a Unix socket, or the port of HTTP."""
     argv = [program("bench/load"), "-p" if isinstance(to, int) else "-u",
         str(to), "-r", request, "-e", PRINTED, "-c", str(clients), "-n",
         str(calls)]
     if greeting:
         argv += ["-g", greeting]
+    if pause_ms:
+        argv += ["-w", str(pause_ms)]
     result = subprocess.run(argv, capture_output=True, text=True)
     if result.returncode != 0:
         raise SystemExit("load: " + result.stderr)

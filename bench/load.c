@@ -41,6 +41,7 @@ struct load {
 	const char	*request;
 	const char	*expect;
 	unsigned	 nclients;
+	unsigned	 pause_ms;	/* after each answer; one client only */
 	unsigned long	 calls;
 	unsigned long	 sent;
 	unsigned long	 done;
@@ -165,8 +166,11 @@ finish_call(struct load *ld, unsigned i)
 	ld->times_us[ld->done++] = clock_us() - c->sent_us;
 	if (strstr(c->buf, ld->expect) == NULL && ld->failed++ == 0)
 		warnx("unexpected answer: %.300s", c->buf);
-	if (ld->sent < ld->calls)
+	if (ld->sent < ld->calls) {
+		if (ld->pause_ms > 0)
+			poll(NULL, 0, (int)ld->pause_ms);
 		start_call(ld, i);
+	}
 }
 
 static void
@@ -214,7 +218,7 @@ static void
 usage(void)
 {
 	fprintf(stderr, "usage: load -u socket | -p port -r request "
-	    "-e expected [-g greeting] [-c clients] [-n calls]\n");
+	    "-e expected [-g greeting] [-c clients] [-n calls] [-w pause-ms]\n");
 	exit(2);
 }
 
@@ -248,7 +252,7 @@ parse(struct load *ld, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt(argc, argv, "u:p:r:e:g:c:n:")) != -1)
+	while ((ch = getopt(argc, argv, "u:p:r:e:g:c:n:w:")) != -1)
 		switch (ch) {
 		case 'u': ld->path = optarg; break;
 		case 'p': ld->http_port = (uint16_t)atoi(optarg); break;
@@ -257,8 +261,11 @@ parse(struct load *ld, int argc, char **argv)
 		case 'g': ld->greeting = line_of(optarg); break;
 		case 'c': ld->nclients = (unsigned)atoi(optarg); break;
 		case 'n': ld->calls = (unsigned long)atol(optarg); break;
+		case 'w': ld->pause_ms = (unsigned)atoi(optarg); break;
 		default: usage();
 		}
+	if (ld->pause_ms > 0 && ld->nclients != 1)
+		usage();
 	if ((ld->path == NULL) == (ld->http_port == 0) ||
 	    ld->request == NULL || ld->expect == NULL || ld->nclients == 0 ||
 	    ld->calls == 0)

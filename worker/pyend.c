@@ -25,6 +25,7 @@ static PyObject	*zygote_modules;	/* names in sys.modules before jobs */
 static Py_ssize_t zygote_nmodules;	/* how many they are */
 static PyObject	*figures;		/* matplotlib's Gcf.figs, or NULL */
 static PyObject	*drawings;		/* a list of our own, or NULL */
+static PyObject	*importer_cache;	/* sys.path_importer_cache */
 static void	(*fortran_flush)(int *unit);
 
 /* What threading._shutdown() works on; NULL where this version of Python
@@ -112,6 +113,9 @@ pyend_init(void)
 {
 	threads_init();
 	figures_init();
+	/* So that it outlives its name in sys: to take apart what it lists
+	 * takes long, and no program sees it. */
+	importer_cache = Py_NewRef(interp_sys("path_importer_cache"));
 	collect_fn = attribute("gc", "collect");
 	return collect_fn == NULL || pyend_adopt() == -1 ? -1 :
 	    pyexits_init();
@@ -375,22 +379,48 @@ pyend_run(struct pyjob *job)
 	flush_c();
 }
 
+/* The way of a module that goes, with one that is nobody's. */
+static void
+try_dropping(void)
+{
+	static const char name[] = "__trial__";
+	PyObject *modules = PyImport_GetModuleDict(), *mod, *ref;
+
+	mod = PyModule_New(name);
+	ref = mod == NULL ? NULL : PyWeakref_NewRef(mod, NULL);
+	if (ref != NULL && PyDict_SetItemString(modules, name, mod) == 0) {
+		PyDict_SetItemString(modules, name, Py_None);
+		PyDict_DelItemString(modules, name);
+	}
+	Py_XDECREF(mod);
+	if (ref != NULL)
+		Py_DECREF(py_weakref_get(ref));
+	Py_XDECREF(ref);
+	PyErr_Clear();
+}
+
 void
 pyend_trial(void)
 {
+	static const char *const streams[] = { "stdin", "stdout", "stderr" };
 	PyObject *builtins = PyEval_GetBuiltins(), *value;
 	size_t i;
 
+	(void)threads_idle();
+	Py_MakePendingCalls();
 	/* Each is set to what it is. */
 	for (i = 0; forgotten[i] != NULL; i++)
 		if ((value = PySys_GetObject(forgotten[i])) != NULL)
 			PySys_SetObject(forgotten[i], value);
+	for (i = 0; i < sizeof streams / sizeof streams[0]; i++)
+		PySys_SetObject(streams[i], interp_sys(streams[i]));
 	value = builtins == NULL ? NULL :
 	    PyDict_GetItemString(builtins, "__import__");
 	if (value != NULL)
 		PyDict_SetItemString(builtins, "__import__", value);
 	PyErr_Clear();
-	PyGC_Collect();
+	try_dropping();
+	call_quietly(collect_fn);
 	pyexits_run();
 	pystdio_flush_final();
 	flush_c();

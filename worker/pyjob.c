@@ -3,30 +3,36 @@
 #include "pycompat.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interp.h"
+#include "mem.h"
 #include "pyerror.h"
 #include "pyjob.h"
 #include "pymain.h"
 #include "pystdio.h"
 #include "source.h"
+#include "tail.h"
 #include "workerio.h"
 
 /*
  * Theory of operation.  A program runs as `python3 main.py` runs it: from
  * its file, compiled by the same C functions, evaluated with no frame of
  * ours below (the recursion limit counts frames).  The one addition is the
- * value of a last expression: where the text is ordinary UTF-8 the program
- * is parsed to a tree, and a last statement that is an expression is
- * compiled in "single" mode, which hands its value to sys.displayhook.
- * Whatever that way cannot compile is run from its file in CPython's own
- * way, which also makes the error messages.
+ * value of a last expression: where the text is ordinary UTF-8, a last
+ * statement that is an expression is compiled by itself in "single" mode,
+ * which hands its value to sys.displayhook.  Where it begins is guessed from
+ * the lines, which is quick (tail.h); where the guess does not hold, the
+ * program is parsed to a tree, which makes an object of each node.  Whatever
+ * neither way can compile is run from its file in CPython's own way, which
+ * also makes the error messages.
  */
 
 #define VALUE_MAX	(256 * 1024)	/* bytes of a repr that are sent */
 
-/* A program ready to run: head, then the last expression, NULL if none. */
+/* A program ready to run: head, then the last statement by itself; NULL for
+ * what there is not. */
 struct program {
 	PyObject	*head;
 	PyObject	*tail;
@@ -135,21 +141,70 @@ pyjob_init(void)
 	    interactive_type == NULL || display == NULL ? -1 : pyerror_init();
 }
 
+/* Where the text begins, after a byte order mark. */
+static const char *
+text_of(const struct pyjob *job)
+{
+	return job->source.data + source_bom(job->source.data,
+	    job->source.len);
+}
+
 static PyObject *
-parse(const struct pyjob *job)
+compile_text(const struct pyjob *job, const char *text, int start, int how)
 {
 	PyCompilerFlags flags = _PyCompilerFlags_INIT;
-	PyObject *name, *tree;
+	PyObject *name, *res;
 
-	flags.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE;
+	flags.cf_flags = PyCF_IGNORE_COOKIE | how;
 	name = PyUnicode_DecodeFSDefault(job->path);
 	if (name == NULL)
 		return NULL;
-	tree = Py_CompileStringObject(job->source.data +
-	    source_bom(job->source.data, job->source.len), name,
-	    Py_file_input, &flags, -1);
+	res = Py_CompileStringObject(text, name, start, &flags, -1);
 	Py_DECREF(name);
-	return tree;
+	return res;
+}
+
+/* The text from at on, with its line numbers. */
+static char *
+text_from(const char *text, size_t len, size_t at)
+{
+	size_t i, lines = 0;
+	char *out;
+
+	for (i = 0; i < at; i++)
+		lines += text[i] == '\n';
+	out = xmalloc(lines + len - at + 1);
+	memset(out, '\n', lines);
+	memcpy(out + lines, text + at, len - at);
+	out[lines + len - at] = '\0';
+	return out;
+}
+
+/* By the guess of where the last statement begins; -1, maybe with an
+ * exception, if it does not hold. */
+static int
+compile_split(const struct pyjob *job, struct program *p)
+{
+	const char *text = text_of(job);
+	size_t at, len = job->source.len - (text - job->source.data);
+	enum tail_kind kind = tail_find(text, len, &at);
+	char *part;
+
+	p->head = p->tail = NULL;
+	if (kind == TAIL_UNKNOWN)
+		return -1;
+	part = text_from(text, len, at);
+	p->tail = compile_text(job, part, kind == TAIL_SIMPLE ?
+	    Py_single_input : Py_file_input, 0);
+	free(part);
+	if (p->tail == NULL || at == 0)
+		return p->tail == NULL ? -1 : 0;
+	part = xmemdupz(text, at);
+	p->head = compile_text(job, part, Py_file_input, 0);
+	free(part);
+	if (p->head == NULL)
+		Py_CLEAR(p->tail);
+	return p->head == NULL ? -1 : 0;
 }
 
 /* Takes a last statement that is an expression out of the tree, as a tree
@@ -200,7 +255,7 @@ compile_with(const struct pyjob *job, int flags, struct program *p)
 	PyObject *tree, *tail;
 
 	p->head = p->tail = NULL;
-	tree = parse(job);
+	tree = compile_text(job, text_of(job), Py_file_input, PyCF_ONLY_AST);
 	if (tree == NULL)
 		return -1;
 	tail = take_tail(tree);
@@ -233,6 +288,9 @@ prepare(const struct pyjob *job, struct program *p)
 		return -1;
 	}
 	Py_DECREF(text);
+	if (compile_split(job, p) == 0)
+		return 0;
+	PyErr_Clear();
 	if (compile_with(job, 0, p) == 0)
 		return 0;
 	if (PyErr_ExceptionMatches(PyExc_SyntaxError)) {
@@ -307,10 +365,12 @@ run_program(const struct program *p, PyObject *ns)
 
 	if (p->is_async)
 		return run_async(p, ns);
-	res = PyEval_EvalCode(p->head, ns, ns);
-	if (res == NULL || p->tail == NULL)
-		return res;
-	Py_DECREF(res);
+	if (p->head != NULL) {
+		res = PyEval_EvalCode(p->head, ns, ns);
+		if (res == NULL || p->tail == NULL)
+			return res;
+		Py_DECREF(res);
+	}
 	before = hook_begin();
 	res = PyEval_EvalCode(p->tail, ns, ns);
 	hook_end(before);
@@ -362,7 +422,7 @@ pyjob_trial(const char *path)
 	    "def f(n):\n\treturn [str(i * 1.5) for i in range(n)]\n"
 	    "print('', sum(range(100)) and '', sep='', end='')\n"
 	    "sys.stdout.buffer.raw.write(b'')\n"
-	    "{'a': f(3)}\n");
+	    "f(3)\n");
 	trial = 1;
 	ns = Py_BuildValue("{s:s,s:O}", "__name__", "__trial__",
 	    "__builtins__", PyEval_GetBuiltins());

@@ -49,6 +49,26 @@ def test_print_and_value(run):
     ("lambda: 0\n...", "Ellipsis"),
     ("import sys\nsys.displayhook = None\n8", "8"),
     ("_ = 1\n5\n", "5"),
+    # Lines that look as if a statement began with them.
+    ("str('''\nfor x in y:\n  z''')",
+     "'\\nfor x in y:\\n  z'"),
+    ("len('''\nx\n''')\n", "3"),
+    ("[x\nfor x in (1, 2)]\n", "[1, 2]"),
+    ("(1 +\n2\n)\n", "3"),
+    ("sum((\n1,\n2,\n))\n", "3"),
+    ("x = 1 + \\\n2\nx", "3"),
+    ("1 + \\\n2", "3"),
+    ("if 0:\n  x = 1\nelse:\n  x = 2\nx", "2"),
+    ("if 1:\n  x = 1\nelse:\n  3\n", None),
+    ("match = [1]\nmatch\n", "[1]"),
+    ("type(3)\n", "<class 'int'>"),
+    ("def d(f): return 4\n@d\ndef f(): pass\n", None),
+    ("def d(f): return 4\n@d\ndef f(): pass\nf\n", "4"),
+    ("try:\n  1/0\nexcept ZeroDivisionError:\n  5\n", None),
+    ("a = 1\r\na\r\n", "1"),
+    ("from __future__ import annotations\ndef f(x: y): pass\n"
+     "f.__annotations__", "{'x': 'y'}"),
+    ("x: int = 5\n__annotations__", "{'x': <class 'int'>}"),
 ])
 def test_value(run, code, value):
     r = run(code)
