@@ -331,8 +331,8 @@ on_done(struct worker_proc *w, const struct msg_DONE *m)
 	job->result.cpu_us = cpu > w->cpu_base_us ? cpu - w->cpu_base_us :
 	    m->cpu_us;
 	worker_drain_output(w);
-	kill_it(w);
 	worker_answer_job(w, job_judge(job, -1, 0));
+	kill_it(w);
 	worker_become_gone(w);
 }
 

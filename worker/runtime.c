@@ -323,5 +323,6 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch, &py);
+	workerio_wait_end();
 	runtime_leave_as(&py);
 }

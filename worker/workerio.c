@@ -185,6 +185,17 @@ workerio_send(struct writer *w)
 	return rv;
 }
 
+void
+workerio_wait_end(void)
+{
+	char c;
+
+	if (link_is_ours())
+		while (recv(WORKER_FD_JOB, &c, 1, 0) == -1 &&
+		    errno == EINTR)
+			;
+}
+
 /* The packing code ends the process where memory is out, and a job may
  * have used it all up: ask first. */
 static int

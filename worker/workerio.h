@@ -18,6 +18,9 @@
 void	workerio_init(void);
 /* This process, not a fork of it, may answer for the job. */
 int	workerio_is_owner(void);
+/* After DONE: leaves the CPU to adderd, which answers the client and ends
+ * this process.  Returns at once in a process that the program forked. */
+void	workerio_wait_end(void);
 /*
  * Reads the next JOB, and hands up each INPUT_FILE before it.  On 0 *job
  * points into *buf, which the caller frees.  -1: the server is gone, or it
