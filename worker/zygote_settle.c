@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "interp.h"
+#include "layers.h"
 #include "mem.h"
 #include "root.h"
 #include "runtime.h"
