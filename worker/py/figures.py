@@ -16,13 +16,15 @@ import weakref
 SIDE_MAX = 8000                 # pixels
 DRAWINGS_MAX = 1000             # that are remembered
 PICTURE_TYPES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-# Fonts with the scripts that DejaVu lacks, the first that is there; asked by
-# matplotlib for the characters that the fonts before it do not have.
+# Fonts with the scripts that DejaVu lacks, of each kind the first that is
+# there; matplotlib asks them for the characters that fonts before lack.
 CJK_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR",
-             "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Micro Hei",
-             "WenQuanYi Zen Hei", "Droid Sans Fallback", "IPAGothic",
-             "IPAexGothic", "TakaoGothic", "VL Gothic", "NanumGothic",
-             "AR PL UMing CN", "Unifont")
+             "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
+             "Unifont")
+HAN_FONTS = ("Noto Sans SC", "Noto Sans JP", "Droid Sans Fallback",
+             "IPAGothic", "IPAexGothic", "TakaoGothic", "VL Gothic",
+             "AR PL UMing CN")
+KOREAN_FONTS = ("Noto Sans KR", "NanumGothic", "UnDotum", "Baekmuk Dotum")
 SYMBOL_FONTS = ("Noto Sans Symbols2", "Noto Sans Symbols", "Symbola")
 
 _state = weakref.WeakKeyDictionary()    # Figure -> its drawing
@@ -69,12 +71,18 @@ def _add_fonts():
     from matplotlib import rcParams, rcParamsDefault
     from matplotlib.font_manager import fontManager
     there = {f.name for f in fontManager.ttflist}
-    for names in CJK_FONTS, SYMBOL_FONTS:
-        found = next((n for n in names if n in there), None)
-        for rc in (rcParams, rcParamsDefault):
-            family = rc["font.sans-serif"]
-            if found is not None and found not in family:
-                rc["font.sans-serif"] = family + [found]
+    kinds = [[n for n in names if n in there] for names in
+             (CJK_FONTS, HAN_FONTS, KOREAN_FONTS, SYMBOL_FONTS)]
+    if kinds[0]:
+        del kinds[1:3]
+    found = [names[0] for names in kinds if names]
+    if not found:
+        return
+    # The default font once more: a program may name others for sans-serif,
+    # and letters should not come from a font for other scripts then.
+    for rc in (rcParams, rcParamsDefault):
+        if rc["font.family"] == ["sans-serif"]:
+            rc["font.family"] = ["sans-serif", "DejaVu Sans"] + found
 
 
 def begin(scratch):
