@@ -12,6 +12,7 @@
 /* What the mcp_*.c files share. */
 
 struct event;
+struct file_dir;
 struct listen;
 struct live;
 struct progress;
@@ -225,6 +226,7 @@ void	 call_pause(struct call *, int on);
 
 void	 resources_init(struct mcp *);
 void	 resources_set_conf(struct mcp *);
+void	 resources_set_dir(struct mcp *, struct file_dir *);
 void	 resources_free(struct mcp *);
 /* What an answer to this peer may hold. */
 void	 resources_options(struct session *, int whole,

@@ -19,13 +19,20 @@
 /* What recent runs left behind, as resources. */
 
 #define PAGE	50
+/* How often files.dir is looked at. */
+#define LOOK_US	10000000
 
 static void
 watch_age(struct mcp *m)
 {
 	uint64_t us = run_store_expire(m->store);
-	struct timeval tv = { us / 1000000, us % 1000000 };
+	struct timeval tv;
 
+	/* Runs come into files.dir in other ways, too. */
+	if (run_store_has_dir(m->store) && (us == 0 || us > LOOK_US))
+		us = LOOK_US;
+	tv.tv_sec = us / 1000000;
+	tv.tv_usec = us % 1000000;
 	if (us > 0 && !event_pending(m->ev_expire, EV_TIMEOUT, NULL))
 		event_add(m->ev_expire, &tv);
 }
@@ -61,6 +68,13 @@ resources_set_conf(struct mcp *m)
 {
 	run_store_bound(m->store, m->conf->result_keep,
 	    m->conf->result_keep_age * 1000);
+}
+
+void
+resources_set_dir(struct mcp *m, struct file_dir *dir)
+{
+	run_store_set_dir(m->store, dir);
+	watch_age(m);
 }
 
 void

@@ -43,7 +43,7 @@ mcp_free(struct mcp **mp)
 void
 mcp_set_files(struct mcp *m, struct file_dir *files)
 {
-	run_store_set_dir(m->store, files);
+	resources_set_dir(m, files);
 }
 
 void

@@ -274,6 +274,12 @@ run_store_set_dir(struct run_store *s, struct file_dir *dir)
 }
 
 int
+run_store_has_dir(const struct run_store *s)
+{
+	return s->dir != NULL;
+}
+
+int
 run_store_keeps(const struct run_store *s)
 {
 	return s->bytes_max > 0 || s->dir != NULL;

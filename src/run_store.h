@@ -45,6 +45,7 @@ const struct run_item	*run_store_add(struct run_store *, const char *run_id,
 int	 run_store_fits(const struct run_store *, size_t len);
 /* files.dir, borrowed; NULL for none. */
 void	 run_store_set_dir(struct run_store *, struct file_dir *);
+int	 run_store_has_dir(const struct run_store *);
 /* Whether anything is kept at all. */
 int	 run_store_keeps(const struct run_store *);
 /* NULL if there is none, or not any more. */

@@ -46,7 +46,7 @@ write_file(int dirfd, const char *path, struct slice data)
 		return -1;
 	rv = fd_write_all(fd, data.data, data.len);
 	if (rv == 0 && fstat(fd, &st) == 0)
-		seen_add(path, &st, seen_hash(SEEN_HASH_INIT, data.data,
+		seen_replace(path, &st, seen_hash(SEEN_HASH_INIT, data.data,
 		    data.len));
 	close(fd);
 	return rv;

@@ -91,6 +91,18 @@ seen_add(const char *path, const struct stat *st, uint64_t hash)
 	s.sorted = 0;
 }
 
+void
+seen_replace(const char *path, const struct stat *st, uint64_t hash)
+{
+	const struct file now = describe(path, st);
+	size_t i;
+
+	for (i = 0; i < s.n; i++)
+		if (s.list[i].path == now.path)
+			s.list[i--] = s.list[--s.n];
+	seen_add(path, st, hash);
+}
+
 /* 0 if it cannot be read. */
 static uint64_t
 hash_fd(int fd)

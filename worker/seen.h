@@ -18,7 +18,9 @@
 void	seen_forget(void);
 /* Remembers a file; hash is of its content, 0 where it is not needed. */
 void	seen_add(const char *path, const struct stat *, uint64_t hash);
-/* The same, with a hash of the open file if it was written just now. */
+/* The same for a file that has taken the place of one that was known. */
+void	seen_replace(const char *path, const struct stat *, uint64_t hash);
+/* As seen_add(), with a hash of the open file if it was written just now. */
 void	seen_add_fd(const char *path, const struct stat *, int fd);
 /* Whether it is known and has not changed.  dirfd is what path is below. */
 int	seen_unchanged(const char *path, const struct stat *, int dirfd);

@@ -9,6 +9,8 @@ import zlib
 import pytest
 
 import kept
+import sessions
+import tiers
 from harness import Daemon, LIGHT, eventually
 
 # As it comes: the budgets and the store that the harness turns off.
@@ -393,3 +395,97 @@ def test_a_directory_that_cannot_be_used(top):
         daemon.wait_log("files.dir .* cannot be written by user id")
     finally:
         daemon.kill()
+
+
+def test_a_list_that_changed_is_told(top):
+    with keeper(top, files_quota="150k") as daemon:
+        client = daemon.connect()
+        code = "open('f', 'wb').write(bytes(100000))"
+        client.run(code)
+        client.notification("notifications/resources/list_changed")
+        # Another one makes the first go.
+        client.run(code)
+        client.notification("notifications/resources/list_changed")
+        assert len(kept.resources(client)) == 1
+
+
+# --- in sessions
+
+def test_runs_of_a_session_lie_together(top):
+    with keeper(top) as daemon:
+        client = daemon.connect()
+        session = sessions.Session(client)
+        first = session.run("open('a', 'wb').write(bytes(9000))")
+        second = session.run("open('b', 'wb').write(bytes(9000))")
+        third = session.run("print(open('a', 'rb').read() == bytes(9000))")
+        assert set(links(first)) == {"a"} and set(links(second)) == {"b"}
+        assert third.stdout == "True\n" and third.files == []
+        on_disk = kept.runs_on_disk(top + "/kept", session.handle)
+        assert {run: set(files) for run, files in on_disk.items()} == {
+            first.receipt["run_id"]: {"a"}, second.receipt["run_id"]: {"b"}}
+        assert os.listdir(top + "/kept/runs") == []
+        for answer in first, second:
+            (block,) = links(answer).values()
+            assert kept.read_resource(client, block["uri"]) == bytes(9000)
+    with keeper(top, files_age="1s") as daemon:
+        eventually(lambda: os.listdir(top + "/kept/sessions") == [],
+            "the session's directory goes with its last run")
+
+
+def test_what_a_call_of_a_session_changed(client):
+    session = sessions.Session(client)
+    session.run("for n in 'abc': open(n, 'w').write('12345')")
+    # As many bytes, in the same step of the clock as the call before.
+    answer = session.run("with open('b', 'r+') as f: f.write('54321')")
+    assert set(embedded(answer)) == {"b"}
+    answer = session.run("import os; os.rename('a', 'd')")
+    assert set(embedded(answer)) == {"d"}
+    assert session.run("print(sorted(os.listdir()))").files == []
+
+
+def test_files_of_a_call_replace_what_lies_there(client):
+    session = sessions.Session(client)
+    session.run("import os\nopen('f', 'w').write('old')\n"
+        "open('target', 'w').write('target')\nos.symlink('target', 'link')\n"
+        "os.symlink('/etc', 'out')\nos.mkdir('dir')")
+    answer = session.run("print(open('f').read(), open('link').read(), "
+        "open('target').read(), os.path.islink('link'))", files=[
+        {"path": "f", "text": "new"}, {"path": "link", "text": "linked"}])
+    assert answer.stdout == "new linked target False\n"
+    assert answer.files == []
+    answer = session.run("print('ran')", files=[{"path": "dir", "text": ""}])
+    assert answer.is_error and "a directory is there" in answer.text
+    answer = session.run("print('ran')", files=[{"path": "out/x",
+        "text": ""}])
+    assert answer.is_error and "stands where a directory is needed" in \
+        answer.text
+    assert session.run("print(open('f').read())").stdout == "new\n"
+
+
+def test_drawings_of_a_session(daemon):
+    with Daemon(PLAIN) as own:
+        session = sessions.Session(own.connect())
+        answer = session.run("import matplotlib.pyplot as plt\n"
+            "plt.plot([1, 2])", timeout=60)
+        assert len(answer.images) == 1
+        assert session.run("1", timeout=60).images == []
+        assert len(session.run("plt.plot([2, 1])", timeout=60).images) == 1
+        assert session.run("plt.close('all')", timeout=60).images == []
+
+
+# --- behind each jail
+
+@pytest.mark.parametrize("tier", tiers.NAMES)
+def test_files_behind_each_jail(tier):
+    reason = tiers.why_not(tier)
+    if reason is not None:
+        pytest.skip(reason)
+    with tiers.TierDaemon(tier, dict(LIGHT, **PLAIN)) as daemon:
+        client = daemon.connect()
+        answer = client.run("import os\n"
+            "print(open('d/in').read())\nopen('d/out', 'w').write('out')\n"
+            "os.symlink('/etc/passwd', 'link')",
+            files=[{"path": "d/in", "text": "in"}])
+        assert answer.stdout == "in\n"
+        assert {n: r["text"] for n, r in embedded(answer).items()} == {
+            "d/out": "out"}
