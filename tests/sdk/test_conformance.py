@@ -12,7 +12,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "it")]
 
 import harness
-from test_sdk import CLIENTS, node_for_inspector
+import npm_clients
+from test_sdk import CLIENTS
 
 KNOWN = HERE / "conformance-known.yml"
 NOW, NEXT = "@modelcontextprotocol/conformance", "conformance-next"
@@ -42,7 +43,7 @@ def test_what_is_known_has_a_reason():
 
 def conformance(url, tmp_path, package, *arguments):
     """{scenario: passed}, and whether the suite is content."""
-    node = node_for_inspector()
+    node = npm_clients.new_node()
     if node is None:
         pytest.skip("no Node.js of version 22 or newer")
     program = CLIENTS / "node_modules" / package / "dist/index.js"

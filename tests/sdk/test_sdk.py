@@ -1,71 +1,28 @@
-"""Official clients: the TypeScript SDK over stdio, and the Inspector.
+"""Official clients: the TypeScript SDK over stdio, and the Inspector."""
 
-Their packages are installed once, from the lock file beside this one, into
-$ADDER_SDK_DIR or the build directory.
-"""
-
-import fcntl
-import hashlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("ADDER_BUILD", "build")).resolve()
-CLIENTS = pathlib.Path(os.environ.get("ADDER_SDK_DIR") or
-    BUILD / "sdk-clients")
-WAIT = 60
+sys.path.insert(0, str(HERE))
+
+import npm_clients
+from npm_clients import BUILD, CLIENTS, WAIT
+
 ADDERD = [str(BUILD / "adderd"), "-f", os.devnull, "-o",
     "python.modules=math", "--stdio"]
 
 
-def install():
-    """The directory with the packages; skips where npm cannot get them."""
-    if not shutil.which("node") or not shutil.which("npm"):
-        pytest.skip("node and npm are not installed", allow_module_level=True)
-    lock = (HERE / "package-lock.json").read_bytes()
-    want = hashlib.sha256(lock).hexdigest()
-    stamp = CLIENTS / "stamp"
-    CLIENTS.mkdir(parents=True, exist_ok=True)
-    with open(CLIENTS / "lock", "w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text() == want:
-            return
-        shutil.rmtree(CLIENTS / "node_modules", ignore_errors=True)
-        for name in ("package.json", "package-lock.json", ".npmrc"):
-            shutil.copyfile(HERE / name, CLIENTS / name)
-        result = subprocess.run(["npm", "install", "--no-audit", "--no-fund",
-            "--loglevel=error", "--fetch-retries=1"], cwd=CLIENTS,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=600)
-        if result.returncode != 0:
-            lines = result.stderr.strip().splitlines() or ["no message"]
-            pytest.skip("npm cannot install the clients: " + lines[0],
-                allow_module_level=True)
-        stamp.write_text(want)
-
-
-install()
-
-
-def node_for_inspector():
-    """Inspector asks for 22.19; an older system uses the packaged one."""
-    for node in (shutil.which("node"),
-            str(CLIENTS / "node_modules/.bin/node")):
-        try:
-            result = subprocess.run([node, "--version"], capture_output=True,
-                text=True, timeout=WAIT)
-        except OSError:
-            continue
-        version = tuple(int(n) for n in
-            result.stdout.strip().lstrip("v").split(".")[:2] if n.isdigit())
-        if version >= (22, 19):
-            return node
-    return None
+try:
+    npm_clients.install()
+except npm_clients.Missing as why:
+    pytest.skip(str(why), allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -146,13 +103,11 @@ def test_close_is_prompt(seen):
 
 
 def inspect(*arguments):
-    node = node_for_inspector()
-    if node is None:
-        pytest.skip("no Node.js of version 22.19 or newer")
-    main = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
-    package = json.loads((main / "package.json").read_text())
-    program = main / package["bin"]["mcp-inspector"]
-    return subprocess.run([node, str(program), "--cli", *arguments,
+    try:
+        program = npm_clients.inspector()
+    except npm_clients.Missing as why:
+        pytest.skip(str(why))
+    return subprocess.run([*program, "--cli", *arguments,
         "--format", "json", "-q", "--", *ADDERD],
         capture_output=True, text=True, timeout=WAIT, cwd=CLIENTS,
         stdin=subprocess.DEVNULL, env=dict(os.environ, HOME=str(CLIENTS)))

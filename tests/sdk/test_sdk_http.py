@@ -13,7 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "it")]
 
 import harness
-from test_sdk import CLIENTS, WAIT, node_for_inspector
+import npm_clients
+from test_sdk import CLIENTS, WAIT
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +57,11 @@ def test_client(daemon, mode, era):
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_inspector(daemon, era):
-    node = node_for_inspector()
-    if node is None:
-        pytest.skip("no Node.js of version 22.19 or newer")
-    main = CLIENTS / "node_modules/@modelcontextprotocol/inspector"
-    package = json.loads((main / "package.json").read_text())
-    result = subprocess.run([node, str(main / package["bin"]["mcp-inspector"]),
+    try:
+        program = npm_clients.inspector()
+    except npm_clients.Missing as why:
+        pytest.skip(str(why))
+    result = subprocess.run([*program,
         "--cli", url_of(daemon), "--transport", "http", "--method",
         "tools/list", "--format", "json", "-q", "--strict",
         "--protocol-era", era], capture_output=True, text=True, timeout=WAIT,
