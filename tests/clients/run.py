@@ -376,8 +376,9 @@ def main():
         print("%-38s %-7s" % (client.name, mode), *("%-9s" % cells[name][0]
             for name in carriers.names), flush=True)
         states += [state for state, _ in cells.values()]
-        reasons += ["%s %s, %s: %s" % (client.name, mode, name, why)
-            for name, (_, why) in cells.items() if why]
+        reasons += ["%s: skipped: %s" % (client.name, why) if state ==
+            "skipped" else "%s %s, %s: %s" % (client.name, mode, name, why)
+            for name, (state, why) in cells.items() if why]
     carriers.stop()
     print("Inspector makes no call with progress and none that it cancels.")
     for reason in dict.fromkeys(reasons):
