@@ -8,6 +8,7 @@
 
 #include "dispatcher.h"
 #include "fake_dispatcher.h"
+#include "job_input.h"
 #include "mem.h"
 #include "probe.h"
 
@@ -57,6 +58,8 @@ job_free(struct job *j)
 	free(j->text[JOB_STDERR]);
 	free(j->spec.code);
 	free(j->spec.stdin_data);
+	free(j->spec.packages);
+	job_inputs_free(j->spec.inputs, j->spec.ninputs);
 	free(j);
 }
 
