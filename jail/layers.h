@@ -77,6 +77,11 @@ enum jail_tier {
 typedef unsigned jail_set;
 #define JAIL_BIT(layer)	(1u << (layer))
 
+/* Without these no zygote may import code of strangers. */
+#define JAIL_FOR_IMPORTS	(JAIL_BIT(JAIL_MOUNT) | JAIL_BIT(JAIL_PID) | \
+    JAIL_BIT(JAIL_NET) | JAIL_BIT(JAIL_IPC) | JAIL_BIT(JAIL_SCOPE) |	\
+    JAIL_BIT(JAIL_SECCOMP) | JAIL_BIT(JAIL_NNP))
+
 const char	*jail_layer_name(enum jail_layer);
 const char	*jail_layer_absent(enum jail_layer);
 const char	*jail_layer_remedy(enum jail_layer);

@@ -130,7 +130,7 @@ on_installed(const struct install_result *r, const char *why, void *arg)
 	}
 	install_free(&e->install);
 	e->state = ENV_FOUND;
-	e->import = 1;
+	e->import = supervisor_may_import(environments_supervisor(e->all));
 	e->starts = 0;
 	e->ready_us = clock_us();
 	if (e->found.plain)

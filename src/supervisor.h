@@ -70,6 +70,8 @@ void		 supervisor_zygote_stop(struct supervisor *,
 		    uint64_t generation);
 /* From whom workers of such zygotes come, NULL for nobody. */
 struct keeper_proc *supervisor_keeper(struct supervisor *);
+/* Whether zygotes may import code of strangers. */
+int		 supervisor_may_import(const struct supervisor *);
 /* Whether installs may be asked for. */
 int		 supervisor_may_install(const struct supervisor *);
 /* Fills in the layers; report stays the caller's. */

@@ -52,6 +52,13 @@ supervisor_may_install(const struct supervisor *s)
 	return s->keeper != NULL && s->sandbox[0] != '\0';
 }
 
+int
+supervisor_may_import(const struct supervisor *s)
+{
+	return (jail_report_held(&s->jail) & JAIL_FOR_IMPORTS) ==
+	    JAIL_FOR_IMPORTS;
+}
+
 void
 supervisor_install_start(struct supervisor *s, struct msg_INSTALL_START *m,
     int report)

@@ -151,14 +151,11 @@ restrict_calls(const struct zygote_jail *j)
 int
 zygote_jail_nest(struct zygote_jail *j, const char **step)
 {
-	const jail_set need = JAIL_BIT(JAIL_MOUNT) | JAIL_BIT(JAIL_PID) |
-	    JAIL_BIT(JAIL_NET) | JAIL_BIT(JAIL_IPC) | JAIL_BIT(JAIL_SCOPE) |
-	    JAIL_BIT(JAIL_SECCOMP) | JAIL_BIT(JAIL_NNP);
 	pid_t keeper = getppid();
 
 	*step = "layers";
 	errno = EOPNOTSUPP;
-	if ((j->layers & need) != need)
+	if ((j->layers & JAIL_FOR_IMPORTS) != JAIL_FOR_IMPORTS)
 		return -1;
 	*step = "userns";
 	if (enter_userns(j) == -1)
