@@ -40,7 +40,8 @@
 	F(BIN, path)		/* the environment's directory */	\
 	F(BIN, site)		/* its packages */			\
 	F(BIN, modules)		/* import list, comma separated */	\
-	F(BOOL, import)		/* they may be imported ahead */
+	F(BOOL, import)		/* they may be imported ahead */	\
+	F(U64, memory)		/* bytes that this may take, 0: any */
 #define MSG_INSTALL_START(F)						\
 	F(U64, install)		/* never used twice */			\
 	F(BIN, python_env)	/* venv directory, "" for the system */	\

@@ -185,7 +185,7 @@ fork_zygote(struct environment *e)
 	const struct conf *conf = environments_conf(e->all);
 	struct msg_ZYGOTE_FORK m = { .generation = e->bare,
 	    .path = slice_of(e->found.path), .site = slice_of(e->found.site),
-	    .import = e->import };
+	    .import = e->import, .memory = conf->limits_memory };
 	char *modules;
 
 	xasprintf(&modules, "%s%s%s", e->found.shadows ?

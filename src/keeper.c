@@ -179,6 +179,7 @@ keeper_start(struct keeper *k, const struct msg_KEEPER_START *m, char *why)
 		    JAIL_ABSENT : JAIL_HELD;
 		keeper_workers_set_cgroup(k->workers, k->cgroup);
 		keeper_installs_set_cgroup(k->installs, k->cgroup);
+		keeper_zygotes_set_cgroup(k->zygotes, k->cgroup);
 	}
 	k->layers = jail_report_held(&report);
 	keeper_zygotes_set(k->zygotes, k->layers, k->scratch_fd == -1 ? "" :

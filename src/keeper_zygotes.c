@@ -13,6 +13,7 @@
 #include <event2/event.h>
 
 #include "caps.h"
+#include "cgroup.h"
 #include "control_queue.h"
 #include "fdpass.h"
 #include "fdutil.h"
@@ -31,6 +32,7 @@ struct keeper_zygotes {
 	struct keeper_workers	*workers;
 	struct keeper_strays	*strays;
 	LIST_HEAD(, zygote)	 list;
+	struct cgroup_root	*cgroup;	/* NULL for none */
 	jail_set		 layers;
 	char			 scratch[PATH_MAX];	/* "" until known */
 };
@@ -51,6 +53,7 @@ struct zygote {
 	pid_t			 pid;		/* 0 until that has happened */
 	int			 pidfd;
 	int			 stopped;	/* before it was forked */
+	int			 grouped;	/* has a control group */
 	int			 sock;
 	struct control_queue	*queue;
 	struct event		*ev_control;
@@ -82,9 +85,41 @@ on_unanswered(uint64_t worker, void *arg)
 	refuse_worker(arg, worker, "the zygote ended before it was forked");
 }
 
+/* Names of workers' groups are numbers from 1 on. */
+#define GROUP_OF(generation)	((1ull << 61) | (generation))
+
+/* Imports are to take no more than a program may.  Its workers leave the
+ * group for their own. */
+static int
+hold_memory(struct zygote *z, uint64_t memory)
+{
+	struct limits lim = { .memory = memory };
+
+	if (z->all->cgroup == NULL)
+		return 0;
+	if (cgroup_make(z->all->cgroup, GROUP_OF(z->generation), &lim, 1) ==
+	    -1) {
+		log_warn("zygote %" PRIu64 ": no control group",
+		    z->generation);
+		return -1;
+	}
+	z->grouped = 1;
+	return 0;
+}
+
+static void
+leave_group(struct zygote *z)
+{
+	if (z->grouped && cgroup_remove(z->all->cgroup,
+	    GROUP_OF(z->generation)) == -1)
+		log_warn("zygote %" PRIu64 ": its control group is left",
+		    z->generation);
+}
+
 static void
 zygote_free(struct zygote *z)
 {
+	leave_group(z);
 	LIST_REMOVE(z, entry);
 	if (z->pid != 0)
 		keeper_strays_spare(z->all->strays, z->pid, 0);
@@ -206,6 +241,13 @@ on_zygote_forked(struct zygote *z, const struct frame *f, int *fds, int *nfds,
 	*nfds = 0;
 	keeper_strays_wait(z->all->strays, 0);
 	zygote_watch_exit(child, m.pid, fds[0]);
+	/* It has hardly begun to import by now. */
+	if (child->grouped && cgroup_attach(z->all->cgroup,
+	    GROUP_OF(child->generation), m.pid) == -1) {
+		log_warn("zygote %" PRIu64 ": not in its control group",
+		    child->generation);
+		child->stopped = 1;
+	}
 	if (child->stopped)
 		pidfd_kill(child->pidfd, SIGKILL);
 	return 0;
@@ -363,6 +405,12 @@ keeper_zygotes_fork(struct keeper_zygotes *all,
 	child = zygote_new(all, m->child, pair[0]);
 	child->parent = m->generation;
 	keeper_strays_wait(all->strays, 1);
+	if (hold_memory(child, m->memory) == -1) {
+		say_zygote_exited(all, m->child, 0xff00);
+		zygote_free(child);
+		close(pair[1]);
+		return;
+	}
 	msg_encode_ZYGOTE_FORK(&w, m);
 	control_queue_send(parent->queue, &w, (int[]){ pair[1], log_fd }, 2);
 	close(pair[1]);
@@ -421,6 +469,13 @@ keeper_zygotes_set(struct keeper_zygotes *all, jail_set layers,
 {
 	all->layers = layers;
 	snprintf(all->scratch, sizeof all->scratch, "%s", scratch);
+}
+
+void
+keeper_zygotes_set_cgroup(struct keeper_zygotes *all,
+    struct cgroup_root *cgroup)
+{
+	all->cgroup = cgroup;
 }
 
 void

@@ -5,6 +5,7 @@
 
 #include "layers.h"
 
+struct cgroup_root;
 struct control_queue;
 struct event_base;
 struct keeper_strays;
@@ -28,6 +29,9 @@ void		 keeper_zygotes_free(struct keeper_zygotes **);
  * cannot be used). */
 void		 keeper_zygotes_set(struct keeper_zygotes *, jail_set layers,
 		    const char *scratch);
+/* Where forked ones get control groups; stays the caller's, NULL for none. */
+void		 keeper_zygotes_set_cgroup(struct keeper_zygotes *,
+		    struct cgroup_root *);
 /* Descriptors stay the caller's. */
 void		 keeper_zygotes_start(struct keeper_zygotes *,
 		    const struct msg_ZYGOTE_START *, int log_fd);

@@ -296,6 +296,20 @@ def test_a_package_that_ends_the_process(client):
             ).receipt.get("exit_code") == 7
 
 
+def test_a_package_that_takes_all_memory(wheels, store):
+    make_wheel(wheels, "greedy-one", files={"greedy_one.py":
+        "import os\nx = []\nwhile True:\n    x.append(os.urandom(1 << 24))\n"})
+    with harness.Daemon(options(wheels, store,
+            **{"limits.memory": "128m"})) as daemon:
+        client = daemon.connect()
+        for _ in range(2):
+            answer = client.run("print(1)", dependencies=["greedy-one"])
+            assert answer.stdout == "1\n", answer
+        answer = client.run("import greedy_one", dependencies=["greedy-one"])
+        assert answer.verdict == "memory", answer
+        assert client.run("print(2)").stdout == "2\n"
+
+
 def test_source_is_refused_unless_it_may_be_built(client):
     answer = client.run("1", dependencies=["source-only"])
     assert answer.is_error and "source-only" in answer.text, answer
