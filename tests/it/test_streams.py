@@ -2,9 +2,11 @@
 streams that break and are taken up again."""
 
 import json
+import os
 import re
 import signal
 import socket
+import tempfile
 
 import pytest
 
@@ -369,6 +371,27 @@ def test_list_changed(daemon, carrier):
     client.ping()
     assert not [m for m in client.inbox if "list_changed" in
         m.get("method", "")]
+
+
+def test_list_changed_where_files_are_kept():
+    """What a run made is in files.dir, and in the list."""
+    code = "open('out.txt', 'w').write('kept')"
+    with tempfile.TemporaryDirectory() as top:
+        os.chmod(top, 0o755)
+        with harness.Daemon(dict(OPTIONS, **{"files.dir": top + "/kept"})) \
+                as daemon, Http(daemon) as web:
+            client = daemon.connect()
+            client.run(code)
+            client.notification("notifications/resources/list_changed")
+            with listen(daemon, resourcesListChanged=True) as stream:
+                stream.wait("notifications/subscriptions/acknowledged")
+                message, headers = envelop(run(code))
+                assert web.ask("POST", body=message,
+                    headers=headers).status == 200
+                stream.wait("notifications/resources/list_changed")
+                message, headers = envelop(request("resources/list"))
+                assert "out.txt" in json.dumps(web.ask("POST", body=message,
+                    headers=headers).json["result"]["resources"])
 
 
 def test_list_changed_of_others(daemon, client, other):
