@@ -9,6 +9,8 @@
 #include "clock.h"
 #include "conf.h"
 #include "fdutil.h"
+#include "job_files.h"
+#include "job_input.h"
 #include "job_record.h"
 #include "job_verdict.h"
 #include "mem.h"
@@ -130,4 +132,24 @@ worker_proc_settled(struct worker_proc *w,
 		worker_become_gone(w);
 	}
 	w->observer->exited(w, w->arg);
+}
+
+void
+worker_send_job(struct worker_proc *w, const struct job *job)
+{
+	struct msg_JOB m = {
+		.code = { job->spec.code, job->spec.code_len },
+		.stdin_data = { job->spec.stdin_data, job->spec.stdin_len },
+		.policy = job->spec.policy,
+		.limits = job->spec.limits,
+		.live = job->spec.live,
+		.image_side = job->conf->result_max_image_px,
+		.image_bytes = job->conf->result_max_images / 4 * 3
+	};
+	struct writer wr;
+
+	job_inputs_send(&job->spec, w->channel);
+	job_files_bounds(job, &m.files_max, &m.files_bytes);
+	msg_encode_JOB(&wr, &m);
+	channel_send(w->channel, &wr);
 }

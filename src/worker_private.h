@@ -16,6 +16,8 @@ void	worker_take_links(struct worker_proc *, struct event_base *,
 	    const int ours[3]);
 void	worker_make_timer(struct worker_proc *, struct event_base *);
 void	worker_set_timer(struct worker_proc *, uint64_t ms);
+/* The job, after the files that are to lie there. */
+void	worker_send_job(struct worker_proc *, const struct job *);
 void	worker_drain_output(struct worker_proc *);
 void	worker_answer_job(struct worker_proc *, enum verdict);
 /* No job and no use any more: waits only to be reaped. */

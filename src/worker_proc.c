@@ -15,7 +15,6 @@
 #include "conf.h"
 #include "fdutil.h"
 #include "job_files.h"
-#include "job_input.h"
 #include "job_record.h"
 #include "job_verdict.h"
 #include "keeper_proc.h"
@@ -277,17 +276,6 @@ worker_proc_pause(struct worker_proc *w, int on)
 void
 worker_proc_assign(struct worker_proc *w, struct job *job)
 {
-	struct msg_JOB m = {
-		.code = { job->spec.code, job->spec.code_len },
-		.stdin_data = { job->spec.stdin_data, job->spec.stdin_len },
-		.policy = job->spec.policy,
-		.limits = job->spec.limits,
-		.live = job->spec.live,
-		.image_side = job->conf->result_max_image_px,
-		.image_bytes = job->conf->result_max_images / 4 * 3
-	};
-	struct writer wr;
-
 	assert(w->state == WORKER_PARKED && w->job == NULL);
 	w->state = WORKER_BUSY;
 	w->job = job;
@@ -297,10 +285,7 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 	if (w->host == NULL)
 		w->cpu_base_us = clock_process_cpu_us(w->pid);
 	w->paused = job->paused;
-	job_inputs_send(&job->spec, w->channel);
-	job_files_bounds(job, &m.files_max, &m.files_bytes);
-	msg_encode_JOB(&wr, &m);
-	channel_send(w->channel, &wr);
+	worker_send_job(w, job);
 	watch_output(w);
 	worker_set_timer(w, job->spec.limits.timeout_ms);
 	if (job->observer->started != NULL)

@@ -51,7 +51,8 @@ int
 runtime_init(void)
 {
 	if (afterfork_init() == -1 || pystdio_init() == -1 ||
-	    late_flush_init() == -1 || pymain_init() == -1 || pyjob_init() == -1 || pyend_init() == -1)
+	    late_flush_init() == -1 || pymain_init() == -1 ||
+	    pyjob_init() == -1 || pyend_init() == -1)
 		return -1;
 	return policy_init();
 }

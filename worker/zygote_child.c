@@ -88,7 +88,8 @@ settle(const struct zygote_jail *jail, char **why)
 	if (preload_hook_figures(why) == -1)
 		return -1;
 	if (pyend_adopt() == -1 || afterfork_init() == -1)
-		return zygote_python_failed("looking at what was imported", why);
+		return zygote_python_failed("looking at what was imported",
+		    why);
 	if (call("settle", NULL, NULL, why) == -1)
 		return -1;
 	return zygote_settle(jail->layers, why);
