@@ -288,12 +288,13 @@ add_fcntl(scmp_filter_ctx ctx)
 
 /* Its own limits (pid 0 or its own), which it can only lower. */
 static int
-add_prlimit(scmp_filter_ctx ctx)
+add_prlimit(scmp_filter_ctx ctx, enum filter_role role)
 {
 	int rv = RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0));
 
-	if (rv < 0)
+	/* What stands for its pid in a session's state is the leader's. */
+	if (rv < 0 || role == FILTER_STATE)
 		return rv;
 	return RULE(ctx, SCMP_ACT_ALLOW, "prlimit64",
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
@@ -322,15 +323,17 @@ add_socketpair(scmp_filter_ctx ctx)
 
 /* Its own, unless no other process is in sight. */
 static int
-add_affinity(scmp_filter_ctx ctx, int own_pid_ns)
+add_affinity(scmp_filter_ctx ctx, const struct filter_options *o)
 {
 	int rv;
 
-	if (own_pid_ns)
+	if (o->own_pid_ns && o->role != FILTER_STATE)
 		return add(ctx, SCMP_ACT_ALLOW, "sched_setaffinity", NULL, 0);
 	if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "sched_setaffinity",
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 0))) < 0)
 		return rv;
+	if (o->role == FILTER_STATE)
+		return 0;
 	return RULE(ctx, SCMP_ACT_ALLOW, "sched_setaffinity",
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
 }
@@ -375,9 +378,9 @@ add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 	    (rv = add_ioctl(ctx, o->role)) < 0 ||
 	    (rv = add_fcntl(ctx)) < 0 ||
 	    (rv = add_socketpair(ctx)) < 0 ||
-	    (rv = add_affinity(ctx, o->own_pid_ns)) < 0)
+	    (rv = add_affinity(ctx, o)) < 0)
 		return rv;
-	return add_prlimit(ctx);
+	return add_prlimit(ctx, o->role);
 }
 
 static int
