@@ -1,8 +1,10 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "channel.h"
@@ -66,6 +68,20 @@ worker_proc_limits(const struct conf *conf, struct limits *lim)
 	lim->files = conf->limits_files;
 	lim->pids = conf->limits_pids;
 	lim->fds = conf->limits_fds;
+}
+
+void
+worker_ended_early(struct worker_proc *w, int status)
+{
+	char why[96];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
+		snprintf(why, sizeof why, "it could not be confined (the "
+		    "zygote's log says which step failed)");
+	else
+		snprintf(why, sizeof why, "it ended early with wait status "
+		    "0x%x", status);
+	w->observer->failed(w, why, w->arg);
 }
 
 struct worker_proc *

@@ -24,5 +24,7 @@ void	worker_answer_job(struct worker_proc *, enum verdict);
 void	worker_become_gone(struct worker_proc *);
 /* DONE came from a call in a session. */
 void	worker_call_done(struct worker_proc *, const struct msg_DONE *);
+/* It ended before it was parked: tells why, by its wait status. */
+void	worker_ended_early(struct worker_proc *, int status);
 
 #endif

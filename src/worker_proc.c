@@ -496,20 +496,6 @@ settle_job(struct worker_proc *w, int status, int oom)
 	worker_become_gone(w);
 }
 
-static void
-exited_while_starting(struct worker_proc *w, int status)
-{
-	char why[96];
-
-	if (WIFEXITED(status) && WEXITSTATUS(status) == WORKER_EXIT_SANDBOX)
-		snprintf(why, sizeof why, "it could not be confined (the "
-		    "zygote's log says which step failed)");
-	else
-		snprintf(why, sizeof why, "it ended early with wait status "
-		    "0x%x", status);
-	w->observer->failed(w, why, w->arg);
-}
-
 void
 worker_proc_exited(struct worker_proc *w, const struct msg_WORKER_EXITED *m)
 {
@@ -518,7 +504,7 @@ worker_proc_exited(struct worker_proc *w, const struct msg_WORKER_EXITED *m)
 	if (w->channel != NULL && w->state != WORKER_GONE)
 		channel_drain(w->channel);
 	if (w->state == WORKER_STARTING)
-		exited_while_starting(w, m->status);
+		worker_ended_early(w, m->status);
 	if (w->job != NULL) {
 		worker_drain_output(w);
 		w->job->result.cpu_us = m->cpu_us > w->cpu_base_us ?
