@@ -169,11 +169,15 @@ def test_full_directory_can_be_emptied(session):
 
 
 def processes_of(daemon, before):
-    """(leader, its states) of the one session opened since before."""
-    new = [p for p in daemon.processes() if p.pid not in before]
-    leader = next(p for p in new if p.ppid == daemon.keeper().pid and
-        any(q.ppid == p.pid for q in new))
-    return leader, [p for p in new if p.ppid == leader.pid]
+    """The leader and the state of the one session opened since before; the
+    state that the last call came from may be about to go."""
+    def find():
+        new = [p for p in daemon.processes() if p.pid not in before]
+        leaders = [p for p in new if p.ppid == daemon.keeper().pid and
+            any(q.ppid == p.pid for q in new)]
+        states = [p for p in new if leaders and p.ppid == leaders[0].pid]
+        return len(states) == 1 and (leaders[0], states[0])
+    return eventually(find, "a session at rest")
 
 
 @pytest.mark.parametrize("victim", ["leader", "state"])
@@ -184,12 +188,12 @@ def test_killed(client, victim, when):
         before = {p.pid for p in daemon.processes()}
         session = Session(client)
         session.run("x = 1")
-        leader, states = processes_of(daemon, before)
+        leader, state = processes_of(daemon, before)
         if when == "call":
             ident = session.start(harness.mark("working") +
                 "import time; time.sleep(100)", timeout=1)
             eventually(lambda: daemon.marked("working"), "it runs")
-        os.kill(leader.pid if victim == "leader" else states[0].pid, 9)
+        os.kill(leader.pid if victim == "leader" else state.pid, 9)
         if when == "call":
             answer = session.finish(ident)
             assert fate(answer) == "lost", answer
