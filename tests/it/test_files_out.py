@@ -476,11 +476,15 @@ def test_drawings_of_a_session(daemon):
 # --- behind each jail
 
 @pytest.mark.parametrize("tier", tiers.NAMES)
-def test_files_behind_each_jail(tier):
+def test_files_behind_each_jail(tier, top):
+    """And kept by whoever adderd is there."""
     reason = tiers.why_not(tier)
     if reason is not None:
         pytest.skip(reason)
-    with tiers.TierDaemon(tier, dict(LIGHT, **PLAIN)) as daemon:
+    if tiers.ROOT and tier != "strong+":
+        os.chown(top, tiers.USER.pw_uid, tiers.USER.pw_gid)
+    with tiers.TierDaemon(tier, dict(LIGHT, **PLAIN,
+            **{"files.dir": top + "/kept"})) as daemon:
         client = daemon.connect()
         answer = client.run("import os\n"
             "print(open('d/in').read())\nopen('d/out', 'w').write('out')\n"
@@ -489,3 +493,7 @@ def test_files_behind_each_jail(tier):
         assert answer.stdout == "in\n"
         assert {n: r["text"] for n, r in embedded(answer).items()} == {
             "d/out": "out"}
+        (files,) = kept.runs_on_disk(top + "/kept").values()
+        assert files["d/out"].read_bytes() == b"out"
+        assert kept.read_resource(client, embedded(answer)["d/out"]["uri"]) \
+            == b"out"
