@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "afterfork.h"
+#include "clean_pages.h"
 #include "interp.h"
 #include "log.h"
 #include "mem.h"
@@ -22,7 +24,7 @@
 
 /* Its own entries in /proc, opened before it is out of reach. */
 struct own_proc {
-	FILE	*status, *maps, *statm;
+	FILE	*status, *maps, *statm, *pagemap;
 };
 
 /* What is printed by imports goes nowhere; the log is at its number. */
@@ -59,6 +61,10 @@ open_proc(struct own_proc *p)
 	p->status = open_own("status");
 	p->maps = open_own("maps");
 	p->statm = open_own("statm");
+	/* That is root's where the process is not dumpable; it only helps. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	p->pagemap = open_own("pagemap");
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return p->status != NULL && p->maps != NULL && p->statm != NULL ?
 	    0 : -1;
 }
@@ -115,6 +121,11 @@ check(struct own_proc *p, struct zygote_memory *memory, char **why)
 
 	read_memory(p->statm, memory);
 	rv = preload_verify(p->status, p->maps, why);
+	if (p->pagemap != NULL) {
+		rewind(p->maps);
+		clean_pages_drop(p->maps, p->pagemap);
+		fclose(p->pagemap);
+	}
 	fclose(p->statm);
 	fclose(p->status);
 	fclose(p->maps);

@@ -41,6 +41,5 @@ def import_ahead(site, names):
 
 
 def settle():
-    gc.collect()
-    gc.collect()
+    # No collection: it would write to pages that forks then have to copy.
     gc.freeze()
