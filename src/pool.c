@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <event2/event.h>
 
@@ -14,8 +15,6 @@
 #include "sandboxes.h"
 #include "worker_proc.h"
 
-/* Workers being made at once: more would only wait for each other. */
-#define STARTING_MAX	16
 /* Workers whose start is remembered for the status. */
 #define RECENT		64
 
@@ -69,6 +68,16 @@ workers_wanted(const struct pool *p, const unsigned count[WORKER_STATES])
 	return want;
 }
 
+/* Workers being made at once: as many as there are CPUs to make them, since
+ * more would wait for each other, and running jobs for all of them. */
+static unsigned
+starting_max(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 2 ? 2 : cpus;
+}
+
 static void
 refill(evutil_socket_t fd, short what, void *arg)
 {
@@ -83,7 +92,7 @@ refill(evutil_socket_t fd, short what, void *arg)
 	want = workers_wanted(p, count);
 	worker_proc_limits(p->conf, &lim);
 	while (count[WORKER_STARTING] + count[WORKER_PARKED] < want &&
-	    count[WORKER_STARTING] < STARTING_MAX) {
+	    count[WORKER_STARTING] < starting_max()) {
 		w = worker_proc_new(p->base, p->keeper, p->generation, &lim,
 		    &worker_observer, p);
 		TAILQ_INSERT_TAIL(&p->workers, w, entry);
@@ -348,6 +357,7 @@ on_parked(struct worker_proc *w, void *arg)
 	p->confine_us[p->nparked++ % RECENT] = w->confine_us;
 	p->observer->born(NULL, p->arg);
 	p->observer->available(p->arg);
+	refill_soon(p);
 }
 
 static void
