@@ -20,6 +20,13 @@ def environment(home):
             "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
+def _as_from_a_terminal():
+    """A shell in the background, or nohup, has some signals ignored."""
+    os.umask(0o22)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def run_plain(code, stdin=b""):
     """(stdout, stderr, exit code) of `python3 main.py` with pipes."""
     if isinstance(code, str):
@@ -31,8 +38,7 @@ def run_plain(code, stdin=b""):
         p = subprocess.run(
             [PYTHON, "main.py"], cwd=d, env=environment(d), input=stdin,
             capture_output=True, timeout=60,
-            preexec_fn=lambda: (os.umask(0o22), signal.signal(
-                signal.SIGINT, signal.SIG_DFL)))
+            preexec_fn=_as_from_a_terminal)
         return clean(p.stdout, d), clean(p.stderr, d), p.returncode
 
 
