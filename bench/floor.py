@@ -2,8 +2,8 @@
 
   floor.py SOCKET MODULE[,MODULE...]
 
-Imports the modules, then serves one Unix socket: a line is a program, the
-answer is what it prints.  Nothing is isolated, limited or cleaned up; it only
+Imports the modules, then serves one client after the other on a Unix socket:
+what comes is a program, the answer is what it prints.  Nothing is isolated, limited or cleaned up; it only
 says how fast one socket round trip and an exec() can be.
 """
 
@@ -11,6 +11,15 @@ import importlib
 import io
 import socket
 import sys
+
+
+def serve(client):
+    stdout = sys.stdout
+    while data := client.recv(65536):
+        sys.stdout = io.StringIO()
+        exec(compile(data, "<string>", "exec"), {"__name__": "__main__"})
+        text, sys.stdout = sys.stdout.getvalue(), stdout
+        client.sendall(text.encode())
 
 
 def main():
@@ -21,16 +30,10 @@ def main():
     server.bind(path)
     server.listen()
     print("ready", flush=True)
-    client, _ = server.accept()
-    stdout = sys.stdout
     while True:
-        data = client.recv(65536)
-        if not data:
-            return
-        sys.stdout = io.StringIO()
-        exec(compile(data, "<string>", "exec"), {"__name__": "__main__"})
-        text, sys.stdout = sys.stdout.getvalue(), stdout
-        client.sendall(text.encode())
+        client, _ = server.accept()
+        with client:
+            serve(client)
 
 
 main()
