@@ -2,9 +2,10 @@
 
   floor.py SOCKET MODULE[,MODULE...]
 
-Imports the modules, then serves one client after the other on a Unix socket:
-what comes is a program, the answer is what it prints.  Nothing is isolated, limited or cleaned up; it only
-says how fast one socket round trip and an exec() can be.
+Imports the modules, then serves one client after the other on a Unix
+socket: what comes is a program, the answer is what it prints.  Nothing is
+isolated, limited or cleaned up; it only says how fast one socket round trip
+and an exec() can be.
 """
 
 import importlib
