@@ -75,6 +75,8 @@ child(const char *path, char **argv, int control, int log_fd)
 		signal(sig, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Away from the terminal, for its workers, too. */
+	setsid();
 	/* Out of the way of the numbers that are to be set. */
 	control = fcntl(control, F_DUPFD_CLOEXEC, 10);
 	log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 10);

@@ -61,9 +61,17 @@ step_signals(const struct sandbox *s)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * What its process group is sent, reaches nobody else.  A session of its own
+ * would have the scheduler make a group for it, which takes as long as the
+ * filter (sched_autogroup_create_attach()); it is needed only where sessions
+ * tell whose a process is (keeper_strays.c).
+ */
 static int
 step_session(const struct sandbox *s)
 {
+	if (HAS(s, JAIL_PID))
+		return setpgid(0, 0);
 	return setsid() == -1 ? -1 : 0;
 }
 
