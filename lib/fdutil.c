@@ -97,23 +97,30 @@ pidfd_open_pid(pid_t pid)
 	return syscall(SYS_pidfd_open, pid, 0);
 }
 
+ssize_t
+fd_read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd == -1)
+		return -1;
+	n = read(fd, buf, size - 1);
+	close(fd);
+	if (n >= 0)
+		buf[n] = '\0';
+	return n;
+}
+
 /* The line "Pid:" of /proc/self/fdinfo/N (proc(5)). */
 static pid_t
 pidfd_pid(int pidfd)
 {
 	char path[64], buf[512], *line;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof path, "/proc/self/fdinfo/%d", pidfd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd == -1)
+	if (fd_read_file(path, buf, sizeof buf) <= 0)
 		return -1;
-	n = read(fd, buf, sizeof buf - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	buf[n] = '\0';
 	line = strstr(buf, "\nPid:");
 	return line == NULL ? -1 : (pid_t)strtol(line + 5, NULL, 10);
 }

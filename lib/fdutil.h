@@ -12,6 +12,9 @@ void	fd_close(int *fd);
  * descriptors only.  -1 on error or, for reading, on an early end. */
 int	fd_write_all(int, const void *, size_t);
 int	fd_read_all(int, void *, size_t);
+/* Reads the beginning of a small file in one go, as proc(5) wants it, and
+ * ends it with NUL.  Bytes read, at most size - 1; -1 with errno. */
+ssize_t	fd_read_file(const char *path, char *buf, size_t size);
 /* Descriptors open in this process, counted by F_GETFD up to a bound. */
 int	fd_count(void);
 /* pidfd_send_signal(2), pidfd_open(2): Linux 5.3. */

@@ -14,6 +14,7 @@
 
 #include <event2/event.h>
 
+#include "fdutil.h"
 #include "keeper_strays.h"
 #include "keeper_workers.h"
 #include "log.h"
@@ -96,18 +97,11 @@ static int
 process_stat(const char *pid, pid_t *parent, pid_t *session)
 {
 	char path[64], buf[512], *p;
-	ssize_t n;
-	int fd, group;
+	int group;
 
 	snprintf(path, sizeof path, "/proc/%.32s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd == -1)
+	if (fd_read_file(path, buf, sizeof buf) <= 0)
 		return -1;
-	n = read(fd, buf, sizeof buf - 1);
-	close(fd);
-	if (n <= 0)
-		return -1;
-	buf[n] = '\0';
 	/* The name in parentheses may hold anything. */
 	p = strrchr(buf, ')');
 	if (p == NULL || sscanf(p + 1, " %*c %d %d %d", parent, &group,
