@@ -87,9 +87,11 @@ control_recv(int sock, enum frame_dir dir, char *buf, struct frame *f,
 
 	*nfds = 0;
 	*why = NULL;
+	/* A peer that closes without having read all leaves ECONNRESET, which
+	 * is told once and before what it has sent (unix_release_sock()). */
 	do
 		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n == -1 && errno == EINTR);
+	while (n == -1 && (errno == EINTR || errno == ECONNRESET));
 	if (n <= 0)
 		return n;
 	*nfds = take_fds(&msg, fds);

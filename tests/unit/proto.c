@@ -390,6 +390,34 @@ test_control_packets(void **state)
 	wr_free(&w);
 }
 
+/* What was sent before a close is read, whatever the closer left unread. */
+static void
+test_control_closed_unread(void **state)
+{
+	static char buf[CONTROL_FRAME_MAX];
+	struct msg_ZYGOTE_STOP stop = { .generation = 7 };
+	struct msg_WORKER_FORKED forked = { .worker = 1, .pid = 2 };
+	int pair[2], got[FRAME_FDS_MAX], nfds;
+	const char *why;
+	struct writer w;
+	struct frame f;
+
+	assert_int_equal(control_pair(pair), 0);
+	msg_encode_WORKER_FORKED(&w, &forked);
+	assert_int_equal(control_send(pair[1], &w, NULL, 0), 0);
+	wr_free(&w);
+	msg_encode_ZYGOTE_STOP(&w, &stop);
+	assert_int_equal(control_send(pair[0], &w, NULL, 0), 0);
+	wr_free(&w);
+	close(pair[0]);
+	assert_int_equal(control_recv(pair[1], SERVER_TO_KEEPER, buf, &f, got,
+	    &nfds, &why), 1);
+	assert_int_equal(f.type, FRAME_ZYGOTE_STOP);
+	assert_int_equal(control_recv(pair[1], SERVER_TO_KEEPER, buf, &f, got,
+	    &nfds, &why), 0);
+	close(pair[1]);
+}
+
 int
 main(void)
 {
@@ -402,6 +430,7 @@ main(void)
 		cmocka_unit_test(test_random_headers),
 		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_control_packets),
+		cmocka_unit_test(test_control_closed_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
