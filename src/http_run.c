@@ -285,7 +285,7 @@ text_arguments(struct http_request *r, const char *body, size_t len)
 		return NULL;
 	}
 	args = json_pack("{s:o}", "code", json_text(body, len));
-	if (strncmp(query, "timeout=", 8) == 0)
+	if (query[0] != '\0')
 		json_object_set_new(args, "timeout", json_string(query + 8));
 	return args;
 }
@@ -319,16 +319,34 @@ run_checked(struct http_run *h, struct http_request *r, json_t *args)
 		answer_refusal(r, t.result);
 }
 
+/* What is in the query is never passed over in silence; -1 after an answer. */
+static int
+check_query(struct http_request *r, int json)
+{
+	const char *query = http_query(r);
+
+	if (query[0] == '\0' || (!json && strncmp(query, "timeout=", 8) == 0))
+		return 0;
+	http_fail(r, 400, "The query is \"%.60s\", but %s.", query, json ?
+	    "all arguments belong into the JSON body" : "only "
+	    "timeout=SECONDS can be there; send other arguments as "
+	    "application/json");
+	return -1;
+}
+
 static void
 on_run(struct http_request *r, void *arg)
 {
+	int json = http_content_is(r, "application/json");
 	json_t *args, *checked;
 	const char *body;
 	char *why;
 	size_t len;
 
+	if (check_query(r, json) == -1)
+		return;
 	body = http_body(r, &len);
-	if (http_content_is(r, "application/json"))
+	if (json)
 		args = json_arguments(r, body, len);
 	else if (http_content_is(r, "text/x-python"))
 		args = text_arguments(r, body, len);

@@ -129,6 +129,18 @@ def test_run_refuses_what_it_cannot_take(web, body, kind, status, part):
     assert got == status and part in answer["error"]
 
 
+@pytest.mark.parametrize("query, kind, part", [
+    ("tmeout=5", "text/x-python", 'is "tmeout=5"'),
+    ("x=1&timeout=5", "text/x-python", "only timeout=SECONDS"),
+    ("timeout=5&x=1", "text/x-python", "must be a number"),
+    ("timeout=5", "application/json", "JSON body"),
+])
+def test_run_refuses_a_query_it_would_not_heed(web, query, kind, part):
+    body = '{"code": "1"}' if "json" in kind else "1"
+    got, answer = web.post(f"/run?{query}", body, Content_Type=kind)
+    assert got == 400 and part in answer["error"]
+
+
 def test_run_is_for_post_alone(web):
     for method in ("GET", "DELETE"):
         response, _ = web.ask(method, "/run")
