@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,15 +45,21 @@ ctl_die(int status, const char *fmt, ...)
 	_exit(status);
 }
 
-static void __attribute__((noreturn))
-usage(void)
+static void
+print_usage(FILE *out)
 {
 	size_t i;
 
-	fputs("usage: adderctl -V\n", stderr);
+	fputs("usage: adderctl -h | -V\n", out);
 	for (i = 0; i < NCOMMANDS; i++)
-		fprintf(stderr, "       adderctl [-s socket] %s\n",
+		fprintf(out, "       adderctl [-s socket] %s\n",
 		    commands[i].synopsis);
+}
+
+static void __attribute__((noreturn))
+usage(void)
+{
+	print_usage(stderr);
 	exit(CTL_EXIT_USAGE);
 }
 
@@ -71,6 +78,11 @@ find_command(const char *name)
 int
 main(int argc, char **argv)
 {
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
 	const char *sock = getenv("ADDER_SOCKET");
 	const struct command *command;
 	int opt;
@@ -78,8 +90,14 @@ main(int argc, char **argv)
 	if (sock == NULL || *sock == '\0')
 		sock = DEFAULT_SOCKET;
 	/* "+": options after the command belong to the command. */
-	while ((opt = getopt(argc, argv, "+s:V")) != -1) {
+	while ((opt = getopt_long(argc, argv, "+hs:V", options,
+	    NULL)) != -1) {
 		switch (opt) {
+		case 'h':
+			print_usage(stdout);
+			puts("The socket is " DEFAULT_SOCKET ", or what "
+			    "ADDER_SOCKET says; see adderctl(8).");
+			return 0;
 		case 's':
 			sock = optarg;
 			break;

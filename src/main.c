@@ -30,7 +30,8 @@ struct command {
 };
 
 static const char	usage_text[] =
-    "usage: adderd [-dnTV] [-f file] [-o key=value] [--stdio]\n";
+    "usage: adderd [-dnT] [-f file] [-o key=value] [--stdio]\n"
+    "       adderd -h | -V | --sample-conf\n";
 
 static const char	help_text[] =
     "  -f file       configuration file (" DEFAULT_FILE " if it exists;\n"
@@ -39,8 +40,10 @@ static const char	help_text[] =
     "  -n            checks the configuration and ends\n"
     "  -T            prints the effective configuration and ends\n"
     "  -d            logs everything\n"
+    "  -h            prints this and ends\n"
     "  -V            prints the version and ends\n"
     "  --stdio       serves the client on standard input and output\n"
+    "  --sample-conf prints every key with its default and ends\n"
     "See adderd(8) and adderd.conf(5).\n";
 
 static void

@@ -240,3 +240,11 @@ def test_a_program_that_is_no_utf8_is_refused(ctl):
 
 def test_version(ctl):
     assert ctl("-V").stdout.startswith(b"adder ")
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_no_error(ctl, option):
+    result = ctl(option)
+    assert (result.returncode, result.stderr) == (0, b"")
+    for word in b"run", b"status", b"doctor", b"ADDER_SOCKET":
+        assert word in result.stdout

@@ -28,6 +28,15 @@ def test_unknown_option():
     assert result.returncode != 0 and "usage" in result.stderr.lower()
 
 
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_names_every_option(option):
+    result = adderd(option)
+    assert (result.returncode, result.stderr) == (0, "")
+    for name in "-f", "-o", "-n", "-T", "-d", "-h", "-V", "--stdio", \
+            "--sample-conf":
+        assert re.search(rf"^  {name}\b", result.stdout, re.M), name
+
+
 def test_check_of_a_good_configuration(tmp_path):
     dump = adderd("-T", "-f", os.devnull)
     assert dump.returncode == 0 and "python" in dump.stdout, dump.stderr
