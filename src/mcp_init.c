@@ -39,6 +39,14 @@ negotiate(const char *asked)
 	return MCP_2025_11_25;
 }
 
+static const char	always_fresh[] =
+    "Every call is a fresh process in an empty directory: no variables or "
+    "files are kept between calls, so send complete programs.";
+static const char	fresh_or_session[] =
+    "Every call is a fresh process in an empty directory: no variables or "
+    "files are kept between calls, so send complete programs, or make a "
+    "session with sandbox_initialize and give its session_id.";
+
 /* Hosts put this into a model's prompt; some cut it at 2048 characters. */
 json_t *
 mcp_instructions(const struct conf *c)
@@ -53,15 +61,14 @@ mcp_instructions(const struct conf *c)
 	    "instead of working it out in your head.  NumPy, SciPy, SymPy, "
 	    "pandas and Matplotlib are imported ahead, so importing them "
 	    "costs nothing; list_packages names all packages.  Print the "
-	    "results that you need, with labels.  Every call is a fresh "
-	    "process in an empty directory: no variables or files are kept "
-	    "between calls, so send complete programs.  Open Matplotlib "
+	    "results that you need, with labels.  %s  Open Matplotlib "
 	    "figures and files written to the current directory come back "
 	    "with the answer.  There is no network.  A program is stopped "
 	    "after %s unless timeout asks for more (at most %s); output "
 	    "beyond %s is cut in the middle.  If a program fails, the "
 	    "answer has the traceback and a sentence on the cause: repair "
-	    "the program and call again.", timeout, most, output);
+	    "the program and call again.", c->sessions_max > 0 ?
+	    fresh_or_session : always_fresh, timeout, most, output);
 }
 
 json_t *
