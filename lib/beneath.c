@@ -21,7 +21,7 @@ part_trouble(const char *part, size_t len)
 	if (len > NAME_MAX)
 		return "have no part of more than 255 bytes";
 	if (part[0] == '.' && (len == 1 || (len == 2 && part[1] == '.')))
-		return "not have the parts . or ..";
+		return "not have \".\" or \"..\" as a part";
 	for (i = 0; i < len; i++)
 		if ((unsigned char)part[i] < 0x20 || part[i] == 0x7f)
 			return "not have control characters";
@@ -39,7 +39,7 @@ beneath_trouble(const char *path, size_t len)
 	if (len > BENEATH_PATH_MAX)
 		return "not be longer than 1000 bytes";
 	if (path[0] == '/')
-		return "be relative, without a slash at its begin";
+		return "be relative, without a slash at its start";
 	for (;; path = slash + 1) {
 		slash = memchr(path, '/', end - path);
 		if (++depth > BENEATH_DEPTH_MAX)

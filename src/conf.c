@@ -258,20 +258,25 @@ resolve_deps(struct conf *c)
 /* Keys that bound each other: a default gives way, a written one is an
  * error. */
 static int
-resolve_bound(struct loader *l, uint64_t *field, uint64_t bound,
-    const char *message)
+resolve_bound(struct loader *l, uint64_t *field, uint64_t *bound)
 {
 	const struct conf_key *k = key_of(field, l->conf);
-	char *value;
+	const struct conf_key *b = key_of(bound, l->conf);
+	char *value, *most, *message;
 
-	if (*field <= bound)
+	if (*field <= *bound)
 		return 0;
 	if (l->origins[k - conf_keys].from == FROM_DEFAULT) {
-		*field = bound;
+		*field = *bound;
 		return 0;
 	}
 	value = conf_key_format(k, l->conf);
+	most = conf_key_format(b, l->conf);
+	xasprintf(&message, "it must not be above %s, which is %s", b->name,
+	    most);
 	fail(l, k, value, message);
+	free(message);
+	free(most);
 	free(value);
 	return -1;
 }
@@ -281,8 +286,8 @@ resolve(struct loader *l)
 {
 	struct conf *c = l->conf;
 
-	if (resolve_bound(l, &c->limits_timeout, c->limits_timeout_max,
-	    "it must not be above limits.timeout_max") == -1)
+	if (resolve_bound(l, &c->limits_timeout,
+	    &c->limits_timeout_max) == -1)
 		return -1;
 	if (resolve_zygote(l, &c->zygote_path) == -1 ||
 	    resolve_python(l, &c->python_env) == -1)

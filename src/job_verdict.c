@@ -185,7 +185,7 @@ reason_files(const struct job *job)
 {
 	char limit[32];
 
-	size_format(job->spec.limits.scratch, limit, sizeof limit);
+	size_text(job->spec.limits.scratch, limit, sizeof limit);
 	return say("The program ran out of room for files: it may hold %s in "
 	    "at most %llu files; write less, or delete what is not needed "
 	    "any more.", limit, (unsigned long long)job->spec.limits.files);

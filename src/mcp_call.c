@@ -311,7 +311,8 @@ mcp_tools_call(struct request *r)
 		    "The parameter arguments must be an object.");
 	if ((tool = tool_find(conf, name)) == NULL)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "There is no tool \"%.100s\".", name);
+		    "There is no tool \"%.100s\"; tools/list names those "
+		    "that there are.", name);
 	if (call_full(r->session))
 		return refuse_busy(conf->client_calls_max);
 	given = tool_compat_args(conf, tool, args);

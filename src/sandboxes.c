@@ -202,8 +202,9 @@ sandboxes_find(struct sandboxes *all, const char *handle, const char *owner,
 		    "and files are gone; make another one with "
 		    "sandbox_initialize and run what it needs again.", end);
 	else
-		xasprintf(why, "There is no such session here; make one with "
-		    "sandbox_initialize and give its session_id.");
+		xasprintf(why, "There is no session \"%.60s\" here; make one "
+		    "with sandbox_initialize and give its session_id.",
+		    handle);
 	return NULL;
 }
 

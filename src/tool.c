@@ -145,16 +145,56 @@ number_of(const char *s)
 	return NULL;
 }
 
-static int
-all_are(const json_t *value, json_type type)
+/* The first item of another type, with *at its index; NULL if there is
+ * none. */
+static const json_t *
+stray_item(const json_t *value, json_type type, size_t *at)
 {
 	const json_t *item;
 	size_t i;
 
 	json_array_foreach(value, i, item)
-		if (json_typeof(item) != type)
-			return 0;
-	return 1;
+		if (json_typeof(item) != type) {
+			*at = i;
+			return item;
+		}
+	return NULL;
+}
+
+static int
+all_are(const json_t *value, json_type type)
+{
+	size_t at;
+
+	return stray_item(value, type, &at) == NULL;
+}
+
+static json_type
+item_type(enum tool_type type)
+{
+	return type == TOOL_FILES ? JSON_OBJECT : JSON_STRING;
+}
+
+static char *
+wrong_type(const struct tool_param *p, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	const json_t *item = NULL;
+	char *why;
+	size_t at = 0;
+
+	if (p->type >= TOOL_STRINGS && json_is_array(value))
+		item = stray_item(value, item_type(p->type), &at);
+	if (item != NULL)
+		xasprintf(&why, "The argument %s must be %s, but its item %zu "
+		    "is %s.", p->name, type_words[p->type], at + 1,
+		    json_type_name(item));
+	else
+		xasprintf(&why, "The argument %s must be %s, not %s%s%.40s%s.",
+		    p->name, type_words[p->type], json_type_name(value),
+		    text != NULL ? ": \"" : "", text != NULL ? text : "",
+		    text != NULL ? "\"" : "");
+	return why;
 }
 
 /* A list of such items, which models also send as the text of one; NULL if
@@ -202,13 +242,10 @@ coerce(const struct tool_param *p, json_t *value, char **why)
 		if (text != NULL && (number = number_of(text)) != NULL)
 			return number;
 	}
-	if (p->type >= TOOL_STRINGS && (number = list_of(value, p->type ==
-	    TOOL_FILES ? JSON_OBJECT : JSON_STRING)) != NULL)
+	if (p->type >= TOOL_STRINGS && (number = list_of(value,
+	    item_type(p->type))) != NULL)
 		return number;
-	xasprintf(why, "The argument %s must be %s, not %s%s%.40s%s.",
-	    p->name, type_words[p->type], json_type_name(value),
-	    text != NULL ? ": \"" : "", text != NULL ? text : "",
-	    text != NULL ? "\"" : "");
+	*why = wrong_type(p, value);
 	return NULL;
 }
 

@@ -107,8 +107,8 @@ check_timeout(struct tool_call *c, const json_t *value, uint64_t *ms)
 		duration_text(c->conf->limits_timeout_max, most,
 		    sizeof most);
 		xasprintf(&why, "The timeout must be a number of seconds "
-		    "above 0, not %.15g; the most that is granted is %s.",
-		    seconds, most);
+		    "above 0 and up to %.0f, not %.15g; the most that is "
+		    "granted is %s.", TIMEOUT_SENSIBLE_S, seconds, most);
 		return why;
 	}
 	*ms = seconds * 1000 < 1 ? 1 : (uint64_t)(seconds * 1000);
@@ -121,6 +121,16 @@ check_timeout(struct tool_call *c, const json_t *value, uint64_t *ms)
 	return NULL;
 }
 
+static char *
+unknown_policy(const char *name)
+{
+	char *why;
+
+	xasprintf(&why, "The policy must be isolated or restricted, not "
+	    "\"%.60s\".", name);
+	return why;
+}
+
 /* A call may ask for less than its connection may have, never for more. */
 static char *
 check_policy(struct tool_call *c, const char *name)
@@ -131,7 +141,7 @@ check_policy(struct tool_call *c, const char *name)
 	if (name == NULL)
 		return NULL;
 	if (policy_parse(name, &policy) == -1)
-		return xstrdup("The policy must be isolated or restricted.");
+		return unknown_policy(name);
 	if (policy < c->policy)
 		return xstrdup("The policy isolated is not granted here; "
 		    "leave the argument out, or ask for restricted.");

@@ -109,11 +109,13 @@ initialize(struct tool_call *c)
 	double seconds = json_number_value(value);
 	const char *handle;
 	uint64_t ttl = 0;
-	char *why;
+	char most[32], *why;
 
 	if (value != NULL && !(seconds >= 1 && seconds <= TTL_SENSIBLE_S)) {
+		duration_text(c->conf->sessions_ttl_max, most, sizeof most);
 		xasprintf(&why, "The ttl must be a number of seconds from 1 "
-		    "to %.0f, not %.15g.", TTL_SENSIBLE_S, seconds);
+		    "to %.0f, not %.15g; the most that is granted is %s.",
+		    TTL_SENSIBLE_S, seconds, most);
 		return refuse(c, why);
 	}
 	if (value != NULL)

@@ -51,7 +51,8 @@ clear_path(const struct sockaddr_un *sa, char **why)
 	}
 	if (rv == -1)
 		xasprintf(why, "listen.unix: %s: %s", sa->sun_path,
-		    errno == EADDRINUSE ? "another server listens there" :
+		    errno == EADDRINUSE ? "another server listens there; "
+		    "stop it or choose another path" :
 		    strerror(errno));
 	close(fd);
 	return rv;

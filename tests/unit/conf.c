@@ -132,7 +132,7 @@ test_errors(void **state)
 		{ NULL, "=1", { "-o: there is no key \"\"" } },
 		{ NULL, "nope=1", { "-o: there is no key \"nope\"" } },
 		{ NULL, "limits.timeout=90s",
-		    { "\"90s\"", "limits.timeout_max" } },
+		    { "\"90s\"", "limits.timeout_max, which is 1m" } },
 		{ NULL, "zygote.path=/dev/null", { "zygote.path is" } },
 		{ NULL, "python.env=/", { "pyvenv.cfg" } },
 		{ NULL, "scratch.dir=/nonexistent", { "no such directory" } },

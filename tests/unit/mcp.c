@@ -385,7 +385,7 @@ test_odd_arguments(void **state)
 	expect_part(p, R "\"id\":1,\"method\":\"tools/call\",\"params\":{"
 	    "\"name\":\"run_python\",\"arguments\":{\"code\":\"out x\","
 	    "\"timeout\":99999999999999999999}}}",
-	    "above 0, not 1e+20; the most");
+	    "above 0 and up to 86400, not 1e+20; the most");
 	expect_part(p, R "\"id\":1,\"method\":\"tools/call\",\"params\":{"
 	    "\"name\":\"run_python\",\"arguments\":{\"code\":\"out x\","
 	    "\"timeout\":1e999}}}", "not 1.79769313486232e+308;");

@@ -100,7 +100,8 @@ test_run_arguments(void **state)
 	    "The timeout of 300 s was lowered to 60 s" },
 	{ "{\"code\":\"1\",\"timeout\":30000}", 60000, "lowered" },
 	{ "{\"code\":\"1\",\"timeout\":86400}", 60000, "lowered" },
-	{ "{\"code\":\"1\",\"timeout\":0}", 0, "above 0, not 0;" },
+	{ "{\"code\":\"1\",\"timeout\":0}", 0,
+	    "above 0 and up to 86400, not 0;" },
 	{ "{\"code\":\"1\",\"timeout\":-3}", 0, "not -3; the most" },
 	{ "{\"code\":\"1\",\"timeout\":-0.0}", 0, "above 0" },
 	{ "{\"code\":\"1\",\"timeout\":1e20}", 0, "not 1e+20" },
@@ -127,7 +128,7 @@ test_run_arguments(void **state)
 	{ "{\"code\":\"1\",\"policy\":\"restricted\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"isolated\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"policy\":\"none\"}", 0,
-	    "must be isolated or restricted" },
+	    "must be isolated or restricted, not \"none\"." },
 	{ "{\"Code\":\"1\"}", 0, "no argument \"Code\"" },
 	{ "{\"code\":\"1\",\"language\":null}", 5000, "" }
 	};
@@ -336,7 +337,8 @@ test_compat(void **state)
 	call("run_python_ephemeral", "{\"code\":\"1\","
 	    "\"dependencies\":[1]}", &o);
 	assert_true(o.is_error);
-	assert_non_null(strstr(o.text, "must be an array of strings"));
+	assert_non_null(strstr(o.text, "must be an array of strings, but its "
+	    "item 1 is a number."));
 	call("execute_python_code", "{\"code\":\"1\"}", &o);
 	assert_true(o.is_error);
 	conf_unref(&conf);
