@@ -29,6 +29,7 @@ struct pool {
 	uint64_t		 prepare_us[RECENT];	/* of the last parked */
 	uint64_t		 confine_us[RECENT];
 	unsigned		 nparked;
+	unsigned		 starting_max;
 	const struct pool_observer *observer;
 	void			*arg;
 	struct sandboxes	*sandboxes;	/* NULL for none */
@@ -71,7 +72,7 @@ workers_wanted(const struct pool *p, const unsigned count[WORKER_STATES])
 /* Workers being made at once: as many as there are CPUs to make them, since
  * more would wait for each other, and running jobs for all of them. */
 static unsigned
-starting_max(void)
+count_starting_max(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -92,7 +93,7 @@ refill(evutil_socket_t fd, short what, void *arg)
 	want = workers_wanted(p, count);
 	worker_proc_limits(p->conf, &lim);
 	while (count[WORKER_STARTING] + count[WORKER_PARKED] < want &&
-	    count[WORKER_STARTING] < starting_max()) {
+	    count[WORKER_STARTING] < p->starting_max) {
 		w = worker_proc_new(p->base, p->keeper, p->generation, &lim,
 		    &worker_observer, p);
 		TAILQ_INSERT_TAIL(&p->workers, w, entry);
@@ -118,6 +119,7 @@ pool_new(struct event_base *base, struct conf *conf,
 	p->observer = observer;
 	p->arg = arg;
 	TAILQ_INIT(&p->workers);
+	p->starting_max = count_starting_max();
 	p->ev_refill = event_new(base, -1, 0, refill, p);
 	return p;
 }
