@@ -440,10 +440,12 @@ test_links(void **state)
 	struct result_options o = { .store = store, .links = 1 };
 	struct job_result r = ok();
 	struct job_file f = file("d/a b.csv", "1,2\n", 4);
-	struct job_file large = file("d/a b.csv", xcalloc(1, 8193), 8192);
+	char *ones = xcalloc(1, 8193);
+	struct job_file large = file("d/a b.csv", ones, 8192);
 	json_t *result;
 	char *got;
 
+	free(ones);	/* file() has made a copy */
 	memset(large.data, '1', large.len);
 	run_store_bound(store, 10000, 3600000000ULL);
 	r.files = &large;
