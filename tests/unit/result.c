@@ -445,7 +445,6 @@ test_links(void **state)
 	json_t *result;
 	char *got;
 
-	free(ones);	/* file() has made a copy */
 	memset(large.data, '1', large.len);
 	run_store_bound(store, 10000, 3600000000ULL);
 	r.files = &large;
@@ -486,6 +485,7 @@ test_links(void **state)
 	assert_non_null(strstr(got, "attached)|resource:"));
 	free(got);
 	json_decref(result);
+	free(ones);
 	run_store_free(&store);
 }
 
