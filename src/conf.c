@@ -234,6 +234,18 @@ resolve_scratch(struct loader *l, char **field)
 	return resolve_path(l, field, S_IFDIR, "there is no such directory");
 }
 
+/* Asked once: a reload comes after adderd gave up being root, and its default
+ * is that of the start. */
+static int
+started_as_root(void)
+{
+	static int root = -1;
+
+	if (root == -1)
+		root = geteuid() == 0;
+	return root;
+}
+
 /* The usual place of caches; nowhere if there is no home. */
 static void
 resolve_deps(struct conf *c)
@@ -242,7 +254,7 @@ resolve_deps(struct conf *c)
 	char *path = NULL;
 
 	if (strcmp(c->deps_dir, "@default") == 0) {
-		if (geteuid() == 0)
+		if (started_as_root())
 			path = xstrdup("/var/cache/adder");
 		else if (cache != NULL && cache[0] == '/')
 			xasprintf(&path, "%s/adder", cache);
@@ -365,24 +377,26 @@ conf_unref(struct conf **cp)
 	free(c);
 }
 
-const char *
-conf_restart_key(const struct conf *a, const struct conf *b)
+int
+conf_check_reload(const struct conf *now, const struct conf *next, char **why)
 {
 	size_t i;
-	int same;
 
-	for (i = 0; i < conf_nkeys; i++) {
-		char *x, *y;
+	*why = NULL;
+	for (i = 0; *why == NULL && i < conf_nkeys; i++) {
+		const struct conf_key *k = &conf_keys[i];
+		char *was, *is;
 
-		if (conf_keys[i].when != CONF_WHEN_RESTART)
+		if (k->when != CONF_WHEN_RESTART)
 			continue;
-		x = conf_key_format(&conf_keys[i], a);
-		y = conf_key_format(&conf_keys[i], b);
-		same = strcmp(x, y) == 0;
-		free(x);
-		free(y);
-		if (!same)
-			return conf_keys[i].name;
+		was = conf_key_format(k, now);
+		is = conf_key_format(k, next);
+		if (strcmp(was, is) != 0)
+			xasprintf(why, "%s was \"%s\" at the start and is "
+			    "\"%s\" now, which only a restart applies",
+			    k->name, was, is);
+		free(was);
+		free(is);
 	}
-	return NULL;
+	return *why == NULL ? 0 : -1;
 }

@@ -36,7 +36,9 @@ void		 conf_unref(struct conf **);
 void		 conf_dump(const struct conf *, FILE *);
 /* Every key, commented out, with its help and default: conf/adderd.conf. */
 void		 conf_sample(FILE *);
-/* The first key that differs and that only a restart applies, or NULL. */
-const char	*conf_restart_key(const struct conf *, const struct conf *);
+/* Whether next can take the place of now: -1 and a sentence in *why, to be
+ * freed, on the first key that differs and that only a restart applies. */
+int		 conf_check_reload(const struct conf *now,
+		    const struct conf *next, char **why);
 
 #endif

@@ -123,13 +123,11 @@ static void
 reload(struct server *s)
 {
 	struct conf *conf;
-	const char *key;
 	char *why = NULL;
 
 	conf = conf_load(s->options->file, s->options->overrides, &why);
-	if (conf != NULL && (key = conf_restart_key(s->conf, conf)) != NULL)
-		xasprintf(&why, "%s differs, and only a restart changes it",
-		    key);
+	if (conf != NULL)
+		conf_check_reload(s->conf, conf, &why);
 	if (why != NULL) {
 		log_warnx("reload refused, the configuration stays as it "
 		    "was: %s", why);

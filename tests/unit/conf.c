@@ -299,15 +299,38 @@ test_references(void **state)
 	struct conf *a = load(NULL, "listen.tcp=1", &why);
 	struct conf *b = load(NULL, "pool.warm=9", &why), *again;
 
-	assert_string_equal(conf_restart_key(a, b), "listen.tcp");
+	assert_int_equal(conf_check_reload(a, b, &why), -1);
+	assert_string_equal(why, "listen.tcp was \"1\" at the start and is "
+	    "\"\" now, which only a restart applies");
+	free(why);
 	conf_unref(&b);
 	b = load("pool.warm = 9\n", "listen.tcp=1", &why);
-	assert_null(conf_restart_key(a, b));
+	assert_int_equal(conf_check_reload(a, b, &why), 0);
+	assert_null(why);
 	again = conf_ref(a);
 	conf_unref(&a);
 	assert_string_equal(again->listen_tcp, "1");
 	conf_unref(&again);
 	conf_unref(&b);
+	conf_unref(&b);
+}
+
+/* As adderd does: loaded by root, and again by whom it has become. */
+static void
+test_defaults_outlive_root(void **state)
+{
+	struct conf *a, *b;
+	char *why;
+
+	if (geteuid() != 0)
+		skip();
+	a = load(NULL, "pool.warm=9", &why);
+	assert_int_equal(seteuid(65534), 0);
+	b = load(NULL, "pool.warm=8", &why);
+	assert_int_equal(seteuid(0), 0);
+	if (b == NULL || conf_check_reload(a, b, &why) == -1)
+		fail_msg("%s", why);
+	conf_unref(&a);
 	conf_unref(&b);
 }
 
@@ -392,6 +415,7 @@ main(void)
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_defaults_outlive_root),
 		cmocka_unit_test(test_paths_are_absolute),
 		cmocka_unit_test(test_addresses),
 	};
