@@ -186,8 +186,8 @@ wrong_type(const struct tool_param *p, const json_t *value)
 	if (p->type >= TOOL_STRINGS && json_is_array(value))
 		item = stray_item(value, item_type(p->type), &at);
 	if (item != NULL)
-		xasprintf(&why, "The argument %s must be %s, but its item %zu "
-		    "is %s.", p->name, type_words[p->type], at + 1,
+		xasprintf(&why, "The argument %s must be %s, but %s[%zu] is "
+		    "%s.", p->name, type_words[p->type], p->name, at,
 		    json_type_name(item));
 	else
 		xasprintf(&why, "The argument %s must be %s, not %s%s%.40s%s.",

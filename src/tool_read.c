@@ -142,6 +142,19 @@ answer(struct tool_call *c, const struct run_item *item, size_t offset,
 }
 
 static enum tool_outcome
+refuse_offset(struct tool_call *c, size_t offset, size_t len)
+{
+	enum tool_outcome outcome;
+	char *why;
+
+	xasprintf(&why, "The offset %zu lies behind the end, which is at %zu "
+	    "bytes.", offset, len);
+	outcome = refuse(c, why);
+	free(why);
+	return outcome;
+}
+
+static enum tool_outcome
 call(struct tool_call *c)
 {
 	const char *uri = json_string_value(json_object_get(c->args, "uri"));
@@ -162,7 +175,7 @@ call(struct tool_call *c)
 		    "space (result.keep and result.keep_age, or files.quota "
 		    "and files.age).  Run the program again.");
 	if (offset > item->len)
-		return refuse(c, "The offset lies behind the end.");
+		return refuse_offset(c, offset, item->len);
 	return answer(c, item, offset, limit);
 }
 

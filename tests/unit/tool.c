@@ -337,8 +337,8 @@ test_compat(void **state)
 	call("run_python_ephemeral", "{\"code\":\"1\","
 	    "\"dependencies\":[1]}", &o);
 	assert_true(o.is_error);
-	assert_non_null(strstr(o.text, "must be an array of strings, but its "
-	    "item 1 is a number."));
+	assert_non_null(strstr(o.text, "must be an array of strings, but "
+	    "dependencies[0] is a number."));
 	call("execute_python_code", "{\"code\":\"1\"}", &o);
 	assert_true(o.is_error);
 	conf_unref(&conf);
@@ -384,8 +384,8 @@ test_read(void **state)
 		{ READ(",\"offset\":2,\"limit\":1"), "\xef\xbf\xbd",
 		    "[bytes 2 to 3 of 7; to go on: offset 3]" },
 		{ READ(",\"offset\":7"), "", "[bytes 7 to 7 of 7, the end]" },
-		{ READ(",\"offset\":8"), "The offset lies behind the end.",
-		    "" },
+		{ READ(",\"offset\":8"), "The offset 8 lies behind the end, "
+		    "which is at 7 bytes.", "" },
 		{ READ(",\"offset\":-1"), "The argument offset must be a "
 		    "number of bytes, 0 or more.", "" },
 		{ READ(",\"limit\":0"), "The argument limit must be a number "
