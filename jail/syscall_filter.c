@@ -89,6 +89,25 @@ static const char *const refuse_enosys[] = { SYSCALLS_ENOSYS(NAME) NULL };
 #define CLONE_FORBIDDEN_ZYGOTE	(CLONE_FORBIDDEN & ~(CLONE_NEWNS | \
     CLONE_NEWIPC | CLONE_NEWPID | CLONE_PARENT))
 
+/*
+ * The leader of a session: the filter of the zygote that it was forked from
+ * holds it, too.  Neither gives the zygote anything: it may fork as it is, and
+ * who asks a gate of its own is below it.
+ */
+static int
+add_leader_calls(scmp_filter_ctx ctx)
+{
+	static const unsigned long gate[] = { SECCOMP_IOCTL_NOTIF_RECV,
+	    SECCOMP_IOCTL_NOTIF_SEND };
+	int rv = add(ctx, SCMP_ACT_ALLOW, "vfork", NULL, 0);
+	size_t i;
+
+	for (i = 0; rv >= 0 && i < sizeof gate / sizeof gate[0]; i++)
+		rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, gate[i]));
+	return rv;
+}
+
 /* What a zygote does between a fork and the worker's own filter.  Signals
  * reach no further than its Landlock domain. */
 static int
@@ -105,6 +124,8 @@ add_zygote(scmp_filter_ctx ctx)
 	if (rv >= 0)
 		rv = RULE(ctx, SCMP_ACT_ALLOW, "clone",
 		    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FORBIDDEN_ZYGOTE, 0));
+	if (rv >= 0)
+		rv = add_leader_calls(ctx);
 	/* A new mount, and no change of one (root_mount_scratch). */
 	return rv < 0 ? rv : RULE(ctx, SCMP_ACT_ALLOW, "mount",
 	    SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV));
@@ -131,7 +152,7 @@ static int
 add_clone(scmp_filter_ctx ctx, int processes, enum filter_role role)
 {
 	if (role == FILTER_LEADER)
-		return add(ctx, SCMP_ACT_ALLOW, "vfork", NULL, 0);
+		return add_leader_calls(ctx);
 	if (role == FILTER_STATE)
 		return add_clone_of_state(ctx, processes);
 	if (processes)
@@ -244,23 +265,16 @@ add_prctl(scmp_filter_ctx ctx)
 }
 
 static int
-add_ioctl(scmp_filter_ctx ctx, enum filter_role role)
+add_ioctl(scmp_filter_ctx ctx)
 {
 	static const unsigned long requests[] = { FIONBIO, FIOCLEX, FIONCLEX,
 	    TCGETS, FIONREAD, TIOCGWINSZ };
-	static const unsigned long gate[] = { SECCOMP_IOCTL_NOTIF_RECV,
-	    SECCOMP_IOCTL_NOTIF_SEND };
 	size_t i;
 	int rv;
 
 	for (i = 0; i < sizeof requests / sizeof requests[0]; i++)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
 		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, requests[i]))) < 0)
-			return rv;
-	for (i = 0; role == FILTER_LEADER &&
-	    i < sizeof gate / sizeof gate[0]; i++)
-		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "ioctl",
-		    SCMP_A1(SCMP_CMP_MASKED_EQ, LOW32, gate[i]))) < 0)
 			return rv;
 	return 0;
 }
@@ -375,7 +389,7 @@ add_conditions(scmp_filter_ctx ctx, const struct filter_options *o)
 	    add_clone(ctx, o->processes, o->role)) < 0 ||
 	    (rv = o->zygote ? 0 : add_signals(ctx, o)) < 0 ||
 	    (rv = add_prctl(ctx)) < 0 ||
-	    (rv = add_ioctl(ctx, o->role)) < 0 ||
+	    (rv = add_ioctl(ctx)) < 0 ||
 	    (rv = add_fcntl(ctx)) < 0 ||
 	    (rv = add_socketpair(ctx)) < 0 ||
 	    (rv = add_affinity(ctx, o)) < 0)
@@ -410,7 +424,8 @@ add_policy(scmp_filter_ctx ctx, const struct filter_options *o)
 		if (o->processes && (strcmp(*name, "fork") == 0 ||
 		    strcmp(*name, "vfork") == 0))
 			continue;
-		if (o->role == FILTER_LEADER && strcmp(*name, "vfork") == 0)
+		if ((o->role == FILTER_LEADER || o->zygote) &&
+		    strcmp(*name, "vfork") == 0)
 			continue;
 		if ((rv = add(ctx, SCMP_ACT_ERRNO(EPERM), *name, NULL, 0)) < 0)
 			return rv;
