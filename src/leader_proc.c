@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -20,6 +21,8 @@
 #include "mem.h"
 
 #define READY_S		30
+/* What JSON readers take for exact. */
+#define NUMBER_MAX	(1ull << 53)
 /* Packets handled in one turn of the loop. */
 #define BATCH_MAX	64
 
@@ -141,6 +144,7 @@ leader_proc_branch(struct leader_proc *l, uint64_t state)
 {
 	uint64_t branch = l->next_state++;
 
+	l->branching++;
 	SEND(l, NULL, 0, SESSION_BRANCH, .state = state, .branch = branch);
 	return branch;
 }
@@ -281,6 +285,22 @@ on_late(evutil_socket_t fd, short what, void *arg)
 	if (msg_decode_##T(f, &m, why) == -1)				\
 		break
 
+/* A leader may come from a zygote that has run code of strangers. */
+static int
+is_sound(struct msg_SESSION_SETTLED *m, char *why)
+{
+	if (m->fate != SESSION_KEPT && m->fate != SESSION_ROLLED_BACK &&
+	    m->fate != SESSION_GONE) {
+		snprintf(why, MSG_WHY_BYTES, "there is no such fate");
+		return 0;
+	}
+	if (m->cpu_us > NUMBER_MAX)
+		m->cpu_us = 0;
+	if (m->peak_kib > NUMBER_MAX)
+		m->peak_kib = 0;
+	return 1;
+}
+
 static int
 handle_frame(struct leader_proc *l, const struct frame *f, char *why)
 {
@@ -293,11 +313,16 @@ handle_frame(struct leader_proc *l, const struct frame *f, char *why)
 	}
 	case FRAME_SESSION_SETTLED: {
 		DECODE(SESSION_SETTLED);
+		if (!is_sound(&m, why))
+			break;
 		on_settled(l, &m);
 		return 0;
 	}
 	case FRAME_SESSION_BRANCHED: {
 		DECODE(SESSION_BRANCHED);
+		if (l->branching == 0)
+			break;
+		l->branching--;
 		l->observer->branched(l, m.branch, m.made, l->arg);
 		return 0;
 	}

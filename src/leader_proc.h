@@ -46,6 +46,7 @@ struct leader_proc {
 	uint64_t		 call_id;
 	uint64_t		 next_call;
 	uint64_t		 next_state;
+	unsigned		 branching;	/* not answered yet */
 	uint64_t		 kills;		/* for want of memory, so far */
 	int			 asking;	/* whether one was this call */
 	int			 said_parked;
