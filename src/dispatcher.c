@@ -51,7 +51,7 @@ static const struct pool_observer pool_observer = {
 	on_available, on_returned, on_born
 };
 static const struct sandboxes_observer sandboxes_observer = {
-	on_runnable, on_failed, on_available
+	on_runnable, on_failed, on_available, dispatcher_opened
 };
 
 struct dispatcher *
@@ -65,6 +65,7 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	job_queue_init(&d->sessions);
 	TAILQ_INIT(&d->running);
 	TAILQ_INIT(&d->refused);
+	TAILQ_INIT(&d->opening);
 	d->ev_refused = event_new(base, -1, 0, answer_refused, d);
 	d->ev_dispatch = event_new(base, -1, 0, dispatch, d);
 	d->ev_queue = event_new(base, -1, 0, on_queue_timer, d);
@@ -74,9 +75,11 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	d->supervisor = supervisor_new(base, conf, d->pool, why);
 	if (d->supervisor == NULL)
 		dispatcher_free(&d);
-	else
+	else {
 		d->environments = environments_new(base, conf, d->supervisor,
 		    &environments_observer, d);
+		environments_set_sandboxes(d->environments, d->sandboxes);
+	}
 	return d;
 }
 
@@ -158,6 +161,10 @@ drop_list(struct dispatcher *d)
 		TAILQ_REMOVE(&d->refused, job, entry);
 		job_drop(job);
 	}
+	while ((job = TAILQ_FIRST(&d->opening)) != NULL) {
+		dispatcher_close(d, job);
+		job_drop(job);
+	}
 	/* Those that run are freed with their workers. */
 	TAILQ_FOREACH(job, &d->running, entry)
 		free(job->arg);
@@ -195,12 +202,20 @@ dispatcher_reload(struct dispatcher *d, struct conf *conf)
 	supervisor_reload(d->supervisor, conf);
 }
 
-static void
-enqueue(struct dispatcher *d, struct job *job, int first)
+void
+dispatcher_enqueue(struct dispatcher *d, struct job *job, int first)
 {
 	job_queue_push(&d->queue, job, first);
 	if (dispatcher_waiting(d) == 1)
 		dispatcher_watch(d);
+}
+
+void
+dispatcher_refuse(struct dispatcher *d, struct job *job, enum verdict verdict)
+{
+	TAILQ_INSERT_TAIL(&d->refused, job, entry);
+	job_condemn(job, verdict);
+	event_active(d->ev_refused, 0, 0);
 }
 
 struct job *
@@ -218,9 +233,7 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 		job_files_keep(job, d->files);
 	if (dispatcher_waiting(d) > 0 &&
 	    dispatcher_waiting(d) >= d->conf->queue_max) {
-		TAILQ_INSERT_TAIL(&d->refused, job, entry);
-		job_condemn(job, VERDICT_BUSY);
-		event_active(d->ev_refused, 0, 0);
+		dispatcher_refuse(d, job, VERDICT_BUSY);
 		return job;
 	}
 	if (job->spec.sandbox != NULL) {
@@ -231,7 +244,7 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	}
 	if (spec->packages == NULL ||
 	    !environments_submit(d->environments, job))
-		enqueue(d, job, 0);
+		dispatcher_enqueue(d, job, 0);
 	event_active(d->ev_dispatch, 0, 0);
 	return job;
 }
@@ -258,15 +271,24 @@ dispatch_sessions(struct dispatcher *d)
 	}
 }
 
-/* Gives waiting jobs to workers, one a principal in turn. */
+/* Gives waiting jobs to workers, one a principal in turn; e is NULL for plain
+ * ones.  What starts a session needs no worker. */
 static void
-serve(struct dispatcher *d, struct job_queue *q, struct pool *pool)
+serve(struct dispatcher *d, struct job_queue *q, struct pool *pool,
+    struct environment *e)
 {
 	struct job *job;
 
-	while (d->nrunning < d->conf->pool_max && pool_can_take(pool) &&
-	    (job = job_queue_next(q, d->only)) != NULL) {
+	while ((job = job_queue_next(q, d->only)) != NULL) {
+		if (job->spec.opens != NULL ? e == NULL &&
+		    !sandboxes_have_source(d->sandboxes) :
+		    d->nrunning >= d->conf->pool_max || !pool_can_take(pool))
+			break;
 		job_queue_take(q, job);
+		if (job->spec.opens != NULL) {
+			dispatcher_open(d, job, e);
+			continue;
+		}
 		TAILQ_INSERT_TAIL(&d->running, job, entry);
 		d->nrunning++;
 		pool_assign(pool, job);
@@ -281,7 +303,8 @@ serve_environments(struct dispatcher *d)
 
 	while ((e = environments_next(d->environments, e)) != NULL)
 		if (environment_pool(e) != NULL)
-			serve(d, environment_queue(e), environment_pool(e));
+			serve(d, environment_queue(e), environment_pool(e),
+			    e);
 }
 
 /* Where as many jobs run as may, plain ones and others take turns. */
@@ -294,17 +317,17 @@ dispatch(evutil_socket_t fd, short what, void *arg)
 	dispatch_sessions(d);
 	if (d->plain_last)
 		serve_environments(d);
-	serve(d, &d->queue, d->pool);
+	serve(d, &d->queue, d->pool, NULL);
 	if (!d->plain_last)
 		serve_environments(d);
 }
 
 static void
-answer_busy(struct job *job)
+answer(struct job *job, enum verdict verdict)
 {
-	char *reason = job_reason(job, VERDICT_BUSY);
+	char *reason = job_reason(job, verdict);
 
-	job_finish(&job, VERDICT_BUSY, reason);
+	job_finish(&job, verdict, reason);
 }
 
 static void
@@ -315,7 +338,7 @@ answer_refused(evutil_socket_t fd, short what, void *arg)
 
 	while ((job = TAILQ_FIRST(&d->refused)) != NULL) {
 		TAILQ_REMOVE(&d->refused, job, entry);
-		answer_busy(job);
+		answer(job, job->condemned_as);
 	}
 }
 
@@ -328,7 +351,7 @@ on_queue_timer(evutil_socket_t fd, short what, void *arg)
 
 	while ((job = dispatcher_first_due(d, &due)) != NULL && due <= now) {
 		dispatcher_withdraw(d, job);
-		answer_busy(job);
+		answer(job, VERDICT_BUSY);
 	}
 	dispatcher_watch(d);
 }
@@ -369,7 +392,7 @@ dispatcher_sandboxes(struct dispatcher *d)
 unsigned
 dispatcher_jobs(const struct dispatcher *d)
 {
-	return dispatcher_waiting(d) + d->nrunning;
+	return dispatcher_waiting(d) + d->nrunning + d->nopening;
 }
 
 static void
@@ -410,8 +433,11 @@ on_done(struct job *job, const struct job_result *result, void *arg)
 		TAILQ_REMOVE(&d->running, job, entry);
 		d->nrunning--;
 	}
-	d->calls[result->verdict]++;
-	metrics_job(&d->metrics, result);
+	/* A session that was started is no run of a program. */
+	if (result->opened[0] == '\0') {
+		d->calls[result->verdict]++;
+		metrics_job(&d->metrics, result);
+	}
 	t->observer->done(job, result, t->arg);
 	free(t);
 }
@@ -434,7 +460,7 @@ on_returned(struct job *job, void *arg)
 
 	TAILQ_REMOVE(&d->running, job, entry);
 	d->nrunning--;
-	enqueue(d, job, 1);
+	dispatcher_enqueue(d, job, 1);
 	event_active(d->ev_dispatch, 0, 0);
 }
 
@@ -469,7 +495,7 @@ on_plain(struct job *job, void *arg)
 {
 	struct dispatcher *d = arg;
 
-	enqueue(d, job, 0);
+	dispatcher_enqueue(d, job, 0);
 	event_active(d->ev_dispatch, 0, 0);
 }
 
@@ -477,11 +503,9 @@ static void
 on_failed(struct job *job, int taken, void *arg)
 {
 	struct dispatcher *d = arg;
-	char *reason = job_reason(job, job->condemned_as);
-
 	if (taken)
 		job_queue_remove(&d->sessions, job);
-	job_finish(&job, job->condemned_as, reason);
+	answer(job, job->condemned_as);
 }
 
 static void

@@ -7,6 +7,8 @@
 #include "job_queue.h"
 #include "metrics.h"
 
+struct environment;
+
 struct dispatcher {
 	struct event_base	*base;
 	struct conf		*conf;
@@ -18,7 +20,9 @@ struct dispatcher {
 	struct sandboxes	*sandboxes;
 	TAILQ_HEAD(, job)	 running;
 	unsigned		 nrunning;
-	TAILQ_HEAD(, job)	 refused;	/* to be answered busy */
+	TAILQ_HEAD(, job)	 refused;	/* to be answered so */
+	TAILQ_HEAD(, job)	 opening;	/* their session starts */
+	unsigned		 nopening;
 	struct event		*ev_refused;
 	struct event		*ev_dispatch;
 	struct event		*ev_queue;	/* queue.timeout */
@@ -35,6 +39,26 @@ struct ticket {
 	const struct job_observer *observer;
 	void			*arg;
 };
+
+/* --- dispatcher_open.c */
+
+/* Starts the session that a job asks for, which has left its queue; e is
+ * NULL for one of plain workers. */
+void		 dispatcher_open(struct dispatcher *, struct job *,
+		    struct environment *);
+/* An observer's call: it is there, or is not (why). */
+void		 dispatcher_opened(struct job *, enum verdict,
+		    const char *why, void *arg);
+/* Gives it up; the job is the caller's. */
+void		 dispatcher_close(struct dispatcher *, struct job *);
+
+/* --- dispatcher.c */
+
+/* Answers a job from the loop; why as job_reason() has it. */
+void		 dispatcher_refuse(struct dispatcher *, struct job *,
+		    enum verdict);
+void		 dispatcher_enqueue(struct dispatcher *, struct job *,
+		    int first);
 
 /* --- dispatcher_wait.c */
 

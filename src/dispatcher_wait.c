@@ -27,7 +27,9 @@ dispatcher_waiting(const struct dispatcher *d)
 void
 dispatcher_withdraw(struct dispatcher *d, struct job *job)
 {
-	if (job->env != NULL)
+	if (job->spec.opens != NULL && job->spec.sandbox != NULL)
+		dispatcher_close(d, job);
+	else if (job->env != NULL)
 		job_queue_remove(environment_queue(job->env), job);
 	else if (job->spec.sandbox == NULL)
 		job_queue_remove(&d->queue, job);

@@ -30,6 +30,7 @@ struct environment {
 	int			 import;	/* ahead of forks */
 	unsigned		 starts;	/* that failed in a row */
 	unsigned		 failures;	/* of workers in a row */
+	unsigned		 others;	/* environment_busy() */
 	uint64_t		 ready_us;
 	uint64_t		 used_us;
 	struct event		*ev_start;	/* STARTING takes too long */

@@ -14,6 +14,7 @@
 #include "mem.h"
 #include "msg.h"
 #include "pool.h"
+#include "sandboxes.h"
 #include "supervisor.h"
 
 /* Texts of which is remembered what environment they lead to. */
@@ -36,6 +37,7 @@ struct environments {
 	TAILQ_HEAD(, environment) list;
 	TAILQ_HEAD(names, name)	 names;		/* last used first */
 	unsigned		 nnames;
+	const struct sandboxes	*sandboxes;	/* NULL for none */
 	struct event		*ev_look;
 	struct event		*ev_idle;
 	const struct environments_observer *observer;
@@ -240,6 +242,33 @@ environment_pool(struct environment *e)
 	return e->state == ENV_READY ? e->pool : NULL;
 }
 
+const char *
+environment_name(const struct environment *e)
+{
+	return strrchr(e->found.path, '/') + 1;
+}
+
+uint64_t
+environment_generation(const struct environment *e)
+{
+	return e->generation;
+}
+
+void
+environment_busy(struct environment *e, int more)
+{
+	e->others += more;
+	e->used_us = clock_us();
+	environments_look(e->all);
+}
+
+void
+environments_set_sandboxes(struct environments *all,
+    const struct sandboxes *sandboxes)
+{
+	all->sandboxes = sandboxes;
+}
+
 uint64_t
 environment_ready_us(const struct environment *e)
 {
@@ -275,9 +304,15 @@ environments_available(struct environments *all)
 void
 environments_returned(struct environments *all, struct job *job)
 {
+	all->observer->returned(job, all->arg);
+	environments_again(all, job);
+}
+
+void
+environments_again(struct environments *all, struct job *job)
+{
 	struct environment *e = job->env;
 
-	all->observer->returned(job, all->arg);
 	job_queue_push(&e->queue, job, 1);
 	if (e->state == ENV_COLD)
 		e->state = ENV_QUEUED;
@@ -343,7 +378,9 @@ environments_in_use(const struct environments *all)
 
 	TAILQ_FOREACH(e, &all->list, entry)
 		if (uses_files(e))
-			fprintf(out, "%s ", strrchr(e->found.path, '/') + 1);
+			fprintf(out, "%s ", environment_name(e));
+	if (all->sandboxes != NULL)
+		sandboxes_environments(all->sandboxes, out);
 	fclose(out);
 	return text;
 }
@@ -374,7 +411,8 @@ is_idle(const struct environment *e)
 	struct pool_counts c;
 
 	pool_counts(e->pool, &c);
-	return e->state == ENV_READY && e->queue.n == 0 && c.busy == 0;
+	return e->state == ENV_READY && e->queue.n == 0 && c.busy == 0 &&
+	    e->others == 0;
 }
 
 /* The idle one that was used least lately, or NULL. */
@@ -432,7 +470,7 @@ remove_some(struct environments *all)
 
 	for (e = TAILQ_FIRST(&all->list); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
-		if (e->state == ENV_COLD && e->queue.n == 0 &&
+		if (e->state == ENV_COLD && e->queue.n == 0 && e->others == 0 &&
 		    pool_is_empty(e->pool))
 			remove_one(e);
 	}

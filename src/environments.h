@@ -10,6 +10,7 @@ struct event_base;
 struct job;
 struct job_queue;
 struct pool;
+struct sandboxes;
 struct supervisor;
 
 /*
@@ -48,6 +49,17 @@ struct environment *environments_next(struct environments *,
 struct job_queue *environment_queue(struct environment *);
 /* NULL while its jobs wait for more than a worker. */
 struct pool	*environment_pool(struct environment *);
+/* Its name, and the generation of its zygote; only with a pool. */
+const char	*environment_name(const struct environment *);
+uint64_t	 environment_generation(const struct environment *);
+/* Processes that are no workers are made, or are not any more: its zygote
+ * stays for so long. */
+void		 environment_busy(struct environment *, int more);
+/* A job that was taken out of its queue waits there again, as first. */
+void		 environments_again(struct environments *, struct job *);
+/* Who holds environments, too. */
+void		 environments_set_sandboxes(struct environments *,
+		    const struct sandboxes *);
 /* Since when its jobs wait for no more than a worker. */
 uint64_t	 environment_ready_us(const struct environment *);
 

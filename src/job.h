@@ -25,8 +25,14 @@ struct job_input {
 	size_t		 len;
 };
 
+/* A session that is to be started, instead of a program. */
+struct job_session {
+	uint64_t	 ttl_ms;	/* 0 for the default */
+	char		 owner[160];	/* who may use it */
+};
+
 /* What to run.  dispatcher_submit() copies nothing and takes over code,
- * stdin_data, inputs and packages (malloc'd); the rest is copied. */
+ * stdin_data, inputs, packages and opens (malloc'd); the rest is copied. */
 struct job_spec {
 	char		*code;
 	size_t		 code_len;
@@ -43,6 +49,7 @@ struct job_spec {
 	char		 session[80];	/* the session it runs in, or "" */
 	struct sandbox	*sandbox;	/* session it runs in, or NULL */
 	char		*packages;	/* NULL, or as packages.h says */
+	struct job_session *opens;	/* NULL: it runs code */
 };
 
 /* What is kept of one output stream: all of it, or its head and its tail. */
@@ -98,6 +105,8 @@ struct job_result {
 	char		 run_id[40];
 	enum session_fate fate;		/* of its session's variables */
 	int		 threads;	/* live on in the session */
+	char		 opened[80];	/* the session that it started, */
+	uint64_t	 opened_ttl_ms;	/* which ends so long after a call */
 };
 
 /*

@@ -87,6 +87,7 @@ job_free(struct job **jobp)
 	free(job->spec.code);
 	free(job->spec.stdin_data);
 	free(job->spec.packages);
+	free(job->spec.opens);
 	free(job);
 }
 

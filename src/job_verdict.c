@@ -245,8 +245,10 @@ reason_no_module(const struct job *job)
 		return say("The module %.*s is not installed, and cannot be "
 		    "installed here; list_packages names what is there.",
 		    len, name);
-	return say("The module %.*s is not installed; call again with "
-	    "dependencies: [\"%.*s\"]%s.", len, name, package != NULL ?
+	return say("The module %.*s is not installed; %s "
+	    "dependencies: [\"%.*s\"]%s.", len, name,
+	    job->spec.session[0] != '\0' ? "start another session with "
+	    "sandbox_initialize and" : "call again with", package != NULL ?
 	    (int)strlen(package) : len, package != NULL ? package : name,
 	    package != NULL ? "" : ", or the name of the package that has "
 	    "it");

@@ -188,7 +188,8 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 	c->job = NULL;
 	run_store_own(s->mcp->store, r->run_id, session_root(s));
 	resources_options(s, c->whole, &options);
-	result = result_of_job(r, c->note, &options);
+	result = r->opened[0] != '\0' ? result_of_session(r->opened,
+	    r->opened_ttl_ms) : result_of_job(r, c->note, &options);
 	log_debug("%s: run %s ended: %s, %" PRIu64 " us", s->name, r->run_id,
 	    verdict_name(r->verdict), r->wall_us);
 	if (c->live != NULL)

@@ -85,3 +85,50 @@ packages_of(const json_t *list, const char *code, size_t len, char **why)
 	free(line);
 	return NULL;
 }
+
+static int
+has_text(const json_t *list, const char *text)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+		if (strcmp(json_string_value(item), text) == 0)
+			return 1;
+	return 0;
+}
+
+static int
+has_all(const json_t *list, const json_t *of)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(of, i, item)
+		if (!has_text(list, json_string_value(item)))
+			return 0;
+	return 1;
+}
+
+int
+packages_are(const json_t *list, const char *packages)
+{
+	json_t *ask = json_loads(packages, JSON_ALLOW_NUL, NULL);
+	const json_t *ours = json_object_get(ask, "requirements");
+	int same = json_array_size(list) <= PACKAGES_MAX &&
+	    has_all(list, ours) && has_all(ours, list);
+
+	json_decref(ask);
+	return same;
+}
+
+char *
+packages_text(const char *packages)
+{
+	json_t *ask = json_loads(packages, JSON_ALLOW_NUL, NULL);
+	size_t len;
+	char *text = json_line(json_object_get(ask, "requirements"), &len);
+
+	json_decref(ask);
+	return text;
+}

@@ -19,5 +19,9 @@
  * is too much.  The caller frees. */
 char	*packages_of(const json_t *list, const char *code, size_t len,
 	    char **why);
+/* Whether a list asks for what such a line does, in any order. */
+int	 packages_are(const json_t *list, const char *packages);
+/* The requirements of such a line, as JSON; the caller frees. */
+char	*packages_text(const char *packages);
 
 #endif

@@ -9,6 +9,7 @@
 #include "mem.h"
 #include "result.h"
 #include "result_parts.h"
+#include "units.h"
 #include "utf8.h"
 
 static const char	silent[] =
@@ -294,6 +295,19 @@ json_t *
 result_of_text(const char *text)
 {
 	return make_result(one_text(text), 0, NULL);
+}
+
+json_t *
+result_of_session(const char *handle, uint64_t ttl_ms)
+{
+	char ttl[32];
+
+	duration_text(ttl_ms, ttl, sizeof ttl);
+	return json_pack("{s:[{s:s, s:o}], s:b, s:{s:s}}", "content",
+	    "type", "text", "text", json_textf("session_id: %s\nGive it to "
+	    "run_python as session_id.  The session ends after %s without a "
+	    "call.", handle, ttl), "isError", 0, "structuredContent",
+	    "session_id", handle);
 }
 
 json_t *

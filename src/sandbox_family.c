@@ -27,26 +27,60 @@ static const struct leader_observer leader_observer = {
 static const char lost[] = "its process ended, and its variables with it";
 
 static void
+ask_for_leader(struct family *f, struct keeper_proc *keeper,
+    uint64_t generation)
+{
+	struct sandboxes *all = f->all;
+
+	if (all->log_fd == -1)
+		all->log_fd = log_pipe_open(all->base, "session");
+	f->leader = leader_proc_new(all->base, keeper, generation, all->conf,
+	    all->log_fd, &leader_observer, f);
+}
+
+static void
 start_leader(struct family *f)
 {
 	struct sandboxes *all = f->all;
 
-	if (all->keeper == NULL || all->generation == 0 || f->leader != NULL)
+	if (all->keeper == NULL || all->generation == 0 ||
+	    f->leader != NULL || f->generation != 0)
 		return;
-	if (all->log_fd == -1)
-		all->log_fd = log_pipe_open(all->base, "session");
-	f->leader = leader_proc_new(all->base, all->keeper, all->generation,
-	    all->conf, all->log_fd, &leader_observer, f);
+	ask_for_leader(f, all->keeper, all->generation);
 }
 
-struct family *
-family_new(struct sandboxes *all)
+static struct family *
+family_alone(struct sandboxes *all)
 {
 	struct family *f = xcalloc(1, sizeof *f);
 
 	f->all = all;
 	TAILQ_INSERT_TAIL(&all->families, f, entry);
+	return f;
+}
+
+struct family *
+family_new(struct sandboxes *all)
+{
+	struct family *f = family_alone(all);
+
 	start_leader(f);
+	return f;
+}
+
+struct family *
+family_new_from(struct sandboxes *all, const struct sandbox_source *source)
+{
+	struct family *f = family_alone(all);
+
+	f->packages = xstrdup(source->packages);
+	if (source->keeper == NULL) {
+		start_leader(f);
+		return f;
+	}
+	f->generation = source->generation;
+	f->environment = xstrdup(source->environment);
+	ask_for_leader(f, source->keeper, source->generation);
 	return f;
 }
 
@@ -55,6 +89,8 @@ family_free(struct family *f)
 {
 	TAILQ_REMOVE(&f->all->families, f, entry);
 	leader_proc_free(&f->leader);
+	free(f->environment);
+	free(f->packages);
 	free(f);
 }
 
@@ -108,6 +144,7 @@ static void
 on_ready(struct leader_proc *l, void *arg)
 {
 	family_offer(arg);
+	sandbox_opened(arg);
 }
 
 static void
@@ -192,8 +229,9 @@ on_gone(struct leader_proc *l, const char *why, void *arg)
 		next = TAILQ_NEXT(sb, entry);
 		if (sb->family != f)
 			continue;
-		all->counts.lost++;
-		sandbox_end(sb, VERDICT_LOST, xstrdup(lost));
+		all->counts.lost += f->opener == NULL;
+		sandbox_end(sb, VERDICT_LOST, xstrdup(f->opener != NULL &&
+		    why != NULL ? why : lost));
 	}
 	family_free(f);
 	if (why != NULL)

@@ -22,6 +22,10 @@ struct family {
 	struct sandbox		*branching;	/* not there yet */
 	unsigned		 members;
 	int			 dying;		/* its leader is gone */
+	uint64_t		 generation;	/* 0: that of all */
+	char			*environment;	/* held by it, or NULL */
+	char			*packages;	/* asked for, or NULL */
+	struct job		*opener;	/* until the leader is ready */
 };
 
 struct sandbox {
@@ -88,12 +92,24 @@ void	sandbox_on_expire(int fd, short what, void *arg);
 /* --- sandbox_family.c */
 
 struct family *family_new(struct sandboxes *);
+/* One whose leader comes from elsewhere. */
+struct family *family_new_from(struct sandboxes *,
+	    const struct sandbox_source *);
 void	family_free(struct family *);
 /* Lets the job run whose turn it is, if it can. */
 void	family_offer(struct family *);
 
+/* --- sandbox_open.c */
+
+/* The leader of a session that a job waits for is ready. */
+void	sandbox_opened(struct family *);
+
 /* --- sandboxes.c */
 
+struct sandbox *sandbox_new(struct sandboxes *, struct family *,
+	    const char *owner, enum policy, uint64_t ttl_ms);
+/* The ttl that is granted to whoever asks for this one. */
+uint64_t sandboxes_ttl(const struct sandboxes *, uint64_t asked_ms);
 /* Ends it; why, taken over, is for those who ask for it later.  Its jobs fail
  * as cancelled where the owner wanted it, and else as lost. */
 void	sandbox_end(struct sandbox *, enum verdict, char *why);

@@ -43,10 +43,10 @@ int
 sandbox_is_busy(const struct sandbox *sb)
 {
 	return sb->family->turn == sb || sb->family->branching == sb ||
-	    !TAILQ_EMPTY(&sb->jobs);
+	    sb->family->opener != NULL || !TAILQ_EMPTY(&sb->jobs);
 }
 
-static struct sandbox *
+struct sandbox *
 sandbox_new(struct sandboxes *all, struct family *f, const char *owner,
     enum policy policy, uint64_t ttl)
 {
@@ -135,9 +135,12 @@ sandbox_end(struct sandbox *sb, enum verdict verdict, char *why)
 {
 	struct family *f = sb->family;
 	struct sandboxes *all = f->all;
+	struct job *opener = f->opener;
+	char *said = opener != NULL ? xstrdup(why) : NULL;
 	int running = f->turn == sb && f->job == NULL && f->leader != NULL &&
 	    f->leader->call != NULL;
 
+	f->opener = NULL;
 	log_debug("session %.8s... ended: %s", sb->handle, why);
 	TAILQ_REMOVE(&all->list, sb, entry);
 	all->n--;
@@ -156,31 +159,38 @@ sandbox_end(struct sandbox *sb, enum verdict verdict, char *why)
 	free(sb);
 	if (running)
 		all->observer->available(all->arg);
+	if (opener != NULL)
+		all->observer->opened(opener, verdict, said, all->arg);
+	free(said);
 }
 
-static int
-check_room(const struct sandboxes *all, char **why)
+int
+sandboxes_have_room(const struct sandboxes *all, char **why)
 {
 	if (all->n < all->conf->sessions_max)
-		return 0;
+		return 1;
 	xasprintf(why, "%u sessions are open, as many as may be "
 	    "(sessions.max); end one with sandbox_stop, or use run_python "
 	    "without session_id.", all->n);
-	return -1;
+	return 0;
+}
+
+uint64_t
+sandboxes_ttl(const struct sandboxes *all, uint64_t asked_ms)
+{
+	if (asked_ms == 0)
+		return all->conf->sessions_ttl;
+	return asked_ms < all->conf->sessions_ttl_max ? asked_ms :
+	    all->conf->sessions_ttl_max;
 }
 
 const char *
 sandboxes_open(struct sandboxes *all, const char *owner, enum policy policy,
     uint64_t *ttl, char **why)
 {
-	const struct conf *conf = all->conf;
-
-	if (check_room(all, why) == -1)
+	if (!sandboxes_have_room(all, why))
 		return NULL;
-	if (*ttl == 0)
-		*ttl = conf->sessions_ttl;
-	if (*ttl > conf->sessions_ttl_max)
-		*ttl = conf->sessions_ttl_max;
+	*ttl = sandboxes_ttl(all, *ttl);
 	return sandbox_new(all, family_new(all), owner, policy,
 	    *ttl)->handle;
 }
@@ -214,7 +224,7 @@ sandboxes_branch(struct sandboxes *all, struct sandbox *from, char **why)
 	struct family *f = from->family;
 	struct sandbox *sb;
 
-	if (check_room(all, why) == -1)
+	if (!sandboxes_have_room(all, why))
 		return NULL;
 	if (from->waits || sandbox_is_busy(from) || f->turn != NULL ||
 	    f->branching != NULL || f->leader == NULL || !f->leader->ready) {
@@ -247,6 +257,12 @@ sandboxes_stop_owner(struct sandboxes *all, const char *owner)
 			sandbox_end(sb, VERDICT_CANCELLED,
 			    xstrdup("its connection ended"));
 	}
+}
+
+const char *
+sandbox_packages(const struct sandbox *sb)
+{
+	return sb->family->packages;
 }
 
 const char *

@@ -2,6 +2,7 @@
 #define ADDER_SANDBOXES_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "job.h"
@@ -27,7 +28,22 @@ struct sandboxes_observer {
 	void	(*failed)(struct job *, int taken, void *arg);
 	/* A job has ended, so that another one may run. */
 	void	(*available)(void *arg);
+	/* The job of sandboxes_start() is the caller's again: its session is
+	 * there (why NULL), or has ended before it was. */
+	void	(*opened)(struct job *, enum verdict, const char *why,
+		    void *arg);
 };
+
+/* Where the processes of a session come from. */
+struct sandbox_source {
+	struct keeper_proc *keeper;	/* NULL: as for all others */
+	uint64_t	 generation;
+	const char	*environment;	/* its name; NULL with keeper */
+	const char	*packages;	/* as packages.h says */
+};
+
+/* Environments that sessions may hold: they are named to each installer. */
+#define SANDBOX_ENVIRONMENTS_MAX	256
 
 struct sandboxes_counts {
 	unsigned	open;
@@ -50,6 +66,10 @@ void		 sandboxes_counts(const struct sandboxes *,
  * it became.  The handle stays the session's. */
 const char	*sandboxes_open(struct sandboxes *, const char *owner,
 		    enum policy, uint64_t *ttl, char **why);
+/* Whether another one may be opened. */
+int		 sandboxes_have_room(const struct sandboxes *, char **why);
+/* The packages that it was started with, NULL for none. */
+const char	*sandbox_packages(const struct sandbox *);
 /* The session with this handle, if it is this owner's. */
 struct sandbox	*sandboxes_find(struct sandboxes *, const char *handle,
 		    const char *owner, char **why);
@@ -66,6 +86,17 @@ uint64_t	 sandbox_idle_ms(const struct sandbox *);
 
 /* --- what the dispatcher does */
 
+/* Starts the session that a job with spec.opens asks for; opened() follows.
+ * 0, or -1 with *why if there is no room. */
+int		 sandboxes_start(struct sandboxes *, struct job *,
+		    const struct sandbox_source *, char **why);
+/* The job wants it no more, and hears nothing of it. */
+void		 sandboxes_give_up(struct sandboxes *, struct job *);
+/* Whether there are processes to start sessions from. */
+int		 sandboxes_have_source(const struct sandboxes *);
+/* Appends the names of environments that sessions hold, each followed by a
+ * blank. */
+void		 sandboxes_environments(const struct sandboxes *, FILE *);
 /* Queues a job with spec.sandbox set; runnable() may follow at once. */
 void		 sandboxes_submit(struct sandboxes *, struct job *);
 /* A runnable job to its session; -1 if it cannot run. */

@@ -92,6 +92,8 @@ enum tool_outcome	tool_run_code(struct tool_call *, const json_t *code,
  * the caller's to free. */
 char	*tool_session(struct tool_call *, const json_t *id,
 	    int policy_named);
+/* Why no packages can be had, the caller's to free; NULL if they can. */
+char	*tool_no_packages(const struct conf *, enum policy);
 /* The member annotations: all four hints, as some clients ask for approval
  * of a tool that lacks one. */
 json_t	*tool_annotations(const char *title, int read_only, int idempotent);

@@ -10,6 +10,7 @@
 #include "packages.h"
 #include "policy_name.h"
 #include "result.h"
+#include "sandboxes.h"
 #include "tool.h"
 #include "units.h"
 
@@ -162,28 +163,55 @@ set_limits(struct limits *l, const struct conf *c, uint64_t timeout_ms)
 	l->fds = c->limits_fds;
 }
 
+char *
+tool_no_packages(const struct conf *conf, enum policy policy)
+{
+	if (policy != POLICY_ISOLATED)
+		return xstrdup("The policy restricted takes no dependencies; "
+		    "leave the argument out.");
+	if (conf->deps_dir[0] == '\0')
+		return xstrdup("Packages cannot be installed here (deps.dir "
+		    "is empty); leave dependencies out and import what "
+		    "list_packages names.");
+	return NULL;
+}
+
+/* NULL, or what is wrong: a session keeps the packages it was started with. */
+static char *
+check_session_packages(const struct sandbox *sb, const json_t *list)
+{
+	const char *packages = sandbox_packages(sb);
+	char *text, *why;
+
+	if (json_array_size(list) == 0 ||
+	    (packages != NULL && packages_are(list, packages)))
+		return NULL;
+	text = packages != NULL ? packages_text(packages) :
+	    xstrdup("no dependencies");
+	xasprintf(&why, "A session gets its packages when it starts, and "
+	    "this one was started with %.400s; leave dependencies out, or "
+	    "start another one with sandbox_initialize and dependencies.",
+	    text);
+	free(text);
+	return why;
+}
+
 /* NULL, or what is wrong.  Metadata in the code asks for packages where they
  * can be installed, and is a comment elsewhere. */
 static char *
 check_packages(struct tool_call *c, const char *code, size_t len)
 {
 	const json_t *list = json_object_get(c->args, "dependencies");
-	int may = c->conf->deps_dir[0] != '\0' && c->spec.sandbox == NULL &&
-	    c->spec.policy == POLICY_ISOLATED;
-	char *why = NULL;
+	char *why;
 
-	if (may)
+	if (c->spec.sandbox != NULL)
+		return check_session_packages(c->spec.sandbox, list);
+	if ((why = tool_no_packages(c->conf, c->spec.policy)) == NULL)
 		c->spec.packages = packages_of(list, code, len, &why);
-	else if (json_array_size(list) > 0)
-		why = xstrdup(c->spec.sandbox != NULL ?
-		    "A session takes no dependencies; leave session_id out, "
-		    "or dependencies." :
-		    c->spec.policy != POLICY_ISOLATED ?
-		    "The policy restricted takes no dependencies; leave the "
-		    "argument out." :
-		    "Packages cannot be installed here (deps.dir is empty); "
-		    "leave dependencies out and import what list_packages "
-		    "names.");
+	else if (json_array_size(list) == 0) {
+		free(why);
+		why = NULL;
+	}
 	return why;
 }
 

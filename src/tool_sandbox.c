@@ -6,22 +6,23 @@
 #include "conf.h"
 #include "json.h"
 #include "mem.h"
+#include "packages.h"
 #include "result.h"
 #include "sandboxes.h"
 #include "tool.h"
 #include "units.h"
 
-/*
- * Sessions that keep variables between calls of run_python.  The argument
- * dependencies of sandbox_initialize has its place in these parameters, and
- * the environment that it names in sandboxes_open().
- */
+/* Sessions that keep variables between calls of run_python. */
 
 #define TTL_SENSIBLE_S	2592000.0
 
 static const struct tool_param initialize_params[] = {
 	{ "ttl", TOOL_NUMBER, 0,
-	    "Seconds after which the session ends if nothing is run in it." }
+	    "Seconds after which the session ends if nothing is run in "
+	    "it." },
+	{ "dependencies", TOOL_STRINGS, 0,
+	    "Packages to install for the session, such as "
+	    "\"networkx>=3\"; only what list_packages does not name." }
 };
 
 static const struct tool_param handle_params[] = {
@@ -52,7 +53,9 @@ describe_initialize(const struct conf *conf)
 	    "up to it.  Each answer says session: kept, rolled_back or lost. "
 	    " Processes that a call starts end with it.  The session ends "
 	    "after %s without a call (ttl asks for more, at most %s), after "
-	    "%s in any case, and with this server.", ttl, most, age),
+	    "%s in any case, and with this server.%s", ttl, most, age,
+	    conf->deps_dir[0] == '\0' ? "" : "  Packages that dependencies "
+	    "names are installed first and are there in every call."),
 	    "annotations", tool_annotations("Start a session", 0, 0));
 }
 
@@ -87,19 +90,45 @@ refuse(struct tool_call *c, char *why)
 	return TOOL_ANSWER;
 }
 
-/* The handle both as text and, for programs, by itself. */
 static enum tool_outcome
 answer_handle(struct tool_call *c, const char *handle, uint64_t ttl)
 {
-	char text[32];
-
-	duration_text(ttl, text, sizeof text);
-	c->result = json_pack("{s:[{s:s, s:o}], s:b, s:{s:s}}", "content",
-	    "type", "text", "text", json_textf("session_id: %s\nGive it to "
-	    "run_python as session_id.  The session ends after %s without a "
-	    "call.", handle, text), "isError", 0, "structuredContent",
-	    "session_id", handle);
+	c->result = result_of_session(handle, ttl);
 	return TOOL_ANSWER;
+}
+
+/* NULL, or what is wrong with the packages. */
+static char *
+check_packages(struct tool_call *c)
+{
+	const json_t *list = json_object_get(c->args, "dependencies");
+	char *why = NULL;
+
+	if (json_array_size(list) == 0)
+		return NULL;
+	if ((why = tool_no_packages(c->conf, c->policy)) != NULL)
+		return why;
+	c->spec.packages = packages_of(list, "", 0, &why);
+	return why;
+}
+
+/* They have to be installed, or at least imported, first. */
+static enum tool_outcome
+initialize_later(struct tool_call *c, uint64_t ttl)
+{
+	char *why;
+
+	if (!sandboxes_have_room(c->sandboxes, &why)) {
+		free(c->spec.packages);
+		c->spec.packages = NULL;
+		return refuse(c, why);
+	}
+	c->spec.opens = xcalloc(1, sizeof *c->spec.opens);
+	c->spec.opens->ttl_ms = ttl;
+	snprintf(c->spec.opens->owner, sizeof c->spec.opens->owner, "%s",
+	    c->owner);
+	c->spec.policy = c->policy;
+	return TOOL_JOB;
 }
 
 static enum tool_outcome
@@ -120,6 +149,10 @@ initialize(struct tool_call *c)
 	}
 	if (value != NULL)
 		ttl = seconds * 1000;
+	if ((why = check_packages(c)) != NULL)
+		return refuse(c, why);
+	if (c->spec.packages != NULL)
+		return initialize_later(c, ttl);
 	handle = sandboxes_open(c->sandboxes, c->owner, c->policy, &ttl,
 	    &why);
 	return handle == NULL ? refuse(c, why) : answer_handle(c, handle,

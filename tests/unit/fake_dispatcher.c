@@ -59,6 +59,7 @@ job_free(struct job *j)
 	free(j->spec.code);
 	free(j->spec.stdin_data);
 	free(j->spec.packages);
+	free(j->spec.opens);
 	job_inputs_free(j->spec.inputs, j->spec.ninputs);
 	free(j);
 }

@@ -82,6 +82,36 @@ test_bounds(void **state)
 }
 
 static void
+test_same(void **state)
+{
+	static const struct {
+		const char	*list;
+		int		 same;
+	} sames[] = {
+		{ "[\"a\", \"b>1\"]", 1 },
+		{ "[\"b>1\", \"a\", \"a\"]", 1 },
+		{ "[\"a\"]", 0 },
+		{ "[\"a\", \"b>1\", \"c\"]", 0 },
+		{ "[\"a\", \"b>2\"]", 0 },
+		{ "[]", 0 }
+	};
+	json_t *list = json_loads(sames[0].list, 0, NULL);
+	char *why, *packages = packages_of(list, "", 0, &why), *text;
+	size_t i;
+
+	json_decref(list);
+	text = packages_text(packages);
+	assert_string_equal(text, "[\"a\",\"b>1\"]");
+	free(text);
+	for (i = 0; i < sizeof sames / sizeof sames[0]; i++) {
+		list = json_loads(sames[i].list, 0, NULL);
+		assert_int_equal(packages_are(list, packages), sames[i].same);
+		json_decref(list);
+	}
+	free(packages);
+}
+
+static void
 test_names(void **state)
 {
 	assert_string_equal(module_package("cv2.x", 3),
@@ -98,7 +128,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_names)
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_same)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
