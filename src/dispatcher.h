@@ -39,6 +39,11 @@ struct dispatcher_status {
 	uint64_t	 sessions_expired;
 	uint64_t	 sessions_lost;
 	uint64_t	 sessions_evicted;
+	unsigned	 environments_zygotes;	/* that serve */
+	unsigned	 environments_sessions;	/* held by sessions */
+	uint64_t	 environments_installs;	/* ever, and: */
+	uint64_t	 environments_failures;
+	uint64_t	 environments_evictions;
 	const struct metrics *metrics;	/* NULL where none are kept */
 };
 

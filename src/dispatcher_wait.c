@@ -102,6 +102,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 {
 	uint64_t due;
 	const struct job *oldest = dispatcher_first_due(d, &due);
+	struct environments_counts e;
 	struct sandboxes_counts s;
 	struct pool_counts c;
 
@@ -121,6 +122,12 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	st->sessions_expired = s.expired;
 	st->sessions_lost = s.lost;
 	st->sessions_evicted = s.evicted;
+	environments_counts(d->environments, &e);
+	st->environments_zygotes = e.zygotes;
+	st->environments_sessions = e.sessions;
+	st->environments_installs = e.installs;
+	st->environments_failures = e.failures;
+	st->environments_evictions = e.evictions;
 	if (oldest != NULL)
 		st->queue_age_us = clock_us() - oldest->submitted_us;
 	memcpy(st->calls, d->calls, sizeof st->calls);

@@ -113,6 +113,7 @@ on_installed(const struct install_result *r, const char *why, void *arg)
 {
 	struct environment *e = arg;
 
+	environments_note(e->all, r);
 	if (r == NULL) {
 		char *text = xstrdup(why);
 

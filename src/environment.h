@@ -36,7 +36,49 @@ struct environment {
 	struct event		*ev_start;	/* STARTING takes too long */
 };
 
-/* environments.c: what the state machine needs of all. */
+/* What was asked for, and what that is. */
+struct environment_name {
+	TAILQ_ENTRY(environment_name) entry;
+	char			*packages;
+	struct environment	*env;		/* NULL: nothing is needed */
+};
+
+struct environments {
+	struct event_base	*base;
+	struct conf		*conf;
+	struct supervisor	*supervisor;
+	TAILQ_HEAD(, environment) list;
+	/* Last used first. */
+	TAILQ_HEAD(environment_names, environment_name) names;
+	unsigned		 nnames;
+	const struct sandboxes	*sandboxes;	/* NULL for none */
+	struct event		*ev_look;
+	struct event		*ev_idle;
+	struct environments_counts counts;	/* of what has happened */
+	const struct environments_observer *observer;
+	void			*arg;
+};
+
+/* --- environment_names.c */
+
+/* NULL if it is not known. */
+struct environment_name *environment_names_find(struct environments *,
+	    const char *packages);
+void	environment_names_add(struct environments *, const char *packages,
+	    struct environment *);
+/* Those of one environment become those of another, NULL for what needs none;
+ * or are dropped. */
+void	environment_names_move(struct environment *from,
+	    struct environment *to, int drop);
+void	environment_names_clear(struct environments *);
+
+/* --- environments_status.c */
+
+/* An installer has ended; NULL: it has failed. */
+void	environments_note(struct environments *,
+	    const struct install_result *);
+
+/* --- environments.c: what the state machine needs of all. */
 const struct conf *environments_conf(const struct environments *);
 struct supervisor *environments_supervisor(struct environments *);
 struct event_base *environments_base(struct environments *);

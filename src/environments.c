@@ -17,32 +17,9 @@
 #include "sandboxes.h"
 #include "supervisor.h"
 
-/* Texts of which is remembered what environment they lead to. */
-#define NAMES_MAX	256
 /* How often idle environments are looked for. */
 #define IDLE_LOOK_US	1000000
 #define IDLE_LOOK_MIN_US 50000
-
-/* What was asked for, and what that is. */
-struct name {
-	TAILQ_ENTRY(name)	 entry;
-	char			*packages;
-	struct environment	*env;		/* NULL: nothing is needed */
-};
-
-struct environments {
-	struct event_base	*base;
-	struct conf		*conf;
-	struct supervisor	*supervisor;
-	TAILQ_HEAD(, environment) list;
-	TAILQ_HEAD(names, name)	 names;		/* last used first */
-	unsigned		 nnames;
-	const struct sandboxes	*sandboxes;	/* NULL for none */
-	struct event		*ev_look;
-	struct event		*ev_idle;
-	const struct environments_observer *observer;
-	void			*arg;
-};
 
 static void	on_zygote(uint64_t, int, void *);
 static void	on_plain_ready(void *);
@@ -97,74 +74,12 @@ environments_base(struct environments *all)
 	return all->base;
 }
 
-/* --- names */
-
-static struct name *
-name_find(struct environments *all, const char *packages)
-{
-	struct name *n;
-
-	TAILQ_FOREACH(n, &all->names, entry)
-		if (strcmp(n->packages, packages) == 0)
-			return n;
-	return NULL;
-}
-
-static void
-name_free(struct environments *all, struct name *n)
-{
-	TAILQ_REMOVE(&all->names, n, entry);
-	all->nnames--;
-	free(n->packages);
-	free(n);
-}
-
-static void
-name_add(struct environments *all, const char *packages,
-    struct environment *env)
-{
-	struct name *n = xcalloc(1, sizeof *n);
-
-	if (all->nnames >= NAMES_MAX)
-		name_free(all, TAILQ_LAST(&all->names, names));
-	n->packages = xstrdup(packages);
-	n->env = env;
-	TAILQ_INSERT_HEAD(&all->names, n, entry);
-	all->nnames++;
-}
-
-/* Those of one environment become those of another; NULL drops them unless
- * they are to be known as needing none. */
-static void
-names_move(struct environment *from, struct environment *to, int drop)
-{
-	struct environments *all = from->all;
-	struct name *n, *next;
-
-	for (n = TAILQ_FIRST(&all->names); n != NULL; n = next) {
-		next = TAILQ_NEXT(n, entry);
-		if (n->env != from)
-			continue;
-		if (drop)
-			name_free(all, n);
-		else
-			n->env = to;
-	}
-}
-
-static void
-names_clear(struct environments *all)
-{
-	while (!TAILQ_EMPTY(&all->names))
-		name_free(all, TAILQ_FIRST(&all->names));
-}
-
 /* --- the list */
 
 static void
 remove_one(struct environment *e)
 {
-	names_move(e, NULL, 1);
+	environment_names_move(e, NULL, 1);
 	TAILQ_REMOVE(&e->all->list, e, entry);
 	environment_free(&e);
 }
@@ -179,7 +94,7 @@ environments_free(struct environments **allp)
 	*allp = NULL;
 	while (!TAILQ_EMPTY(&all->list))
 		remove_one(TAILQ_FIRST(&all->list));
-	names_clear(all);
+	environment_names_clear(all);
 	event_free(all->ev_look);
 	event_free(all->ev_idle);
 	conf_unref(&all->conf);
@@ -190,7 +105,7 @@ int
 environments_submit(struct environments *all, struct job *job)
 {
 	const char *packages = job->spec.packages;
-	struct name *n = name_find(all, packages);
+	struct environment_name *n = environment_names_find(all, packages);
 	struct environment *e = n == NULL ? NULL : n->env;
 
 	if (n != NULL) {
@@ -201,7 +116,7 @@ environments_submit(struct environments *all, struct job *job)
 	} else {
 		e = environment_new(all, packages);
 		TAILQ_INSERT_TAIL(&all->list, e, entry);
-		name_add(all, packages, e);
+		environment_names_add(all, packages, e);
 	}
 	job->env = e;
 	e->used_us = clock_us();
@@ -290,9 +205,9 @@ environments_reload(struct environments *all, struct conf *conf)
 			e->state = ENV_QUEUED;
 	}
 	/* Another interpreter has other packages. */
-	names_clear(all);
+	environment_names_clear(all);
 	TAILQ_FOREACH(e, &all->list, entry)
-		name_add(all, e->packages, e);
+		environment_names_add(all, e->packages, e);
 }
 
 void
@@ -326,7 +241,7 @@ environments_plain(struct environment *e)
 	struct environments *all = e->all;
 	struct job *job;
 
-	names_move(e, NULL, 0);
+	environment_names_move(e, NULL, 0);
 	while ((job = job_queue_next(&e->queue, NULL)) != NULL) {
 		job_queue_remove(&e->queue, job);
 		job->env = NULL;
@@ -349,7 +264,7 @@ environments_merge(struct environment *e)
 			break;
 	if (other == NULL)
 		return;
-	names_move(e, other, 0);
+	environment_names_move(e, other, 0);
 	while ((job = job_queue_next(&e->queue, NULL)) != NULL) {
 		job_queue_remove(&e->queue, job);
 		job->env = other;
@@ -358,31 +273,6 @@ environments_merge(struct environment *e)
 	other->used_us = clock_us();
 	environment_cool(e);
 	environments_available(all);
-}
-
-/* COLD ones may still have workers with a job. */
-static int
-uses_files(const struct environment *e)
-{
-	return e->found.path != NULL && (e->state > ENV_INSTALLING ||
-	    !pool_is_empty(e->pool));
-}
-
-char *
-environments_in_use(const struct environments *all)
-{
-	const struct environment *e;
-	size_t len;
-	char *text;
-	FILE *out = open_memstream(&text, &len);
-
-	TAILQ_FOREACH(e, &all->list, entry)
-		if (uses_files(e))
-			fprintf(out, "%s ", environment_name(e));
-	if (all->sandboxes != NULL)
-		sandboxes_environments(all->sandboxes, out);
-	fclose(out);
-	return text;
 }
 
 /* --- what each may do next */

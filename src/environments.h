@@ -30,6 +30,12 @@ struct environments_observer {
 	void	(*plain)(struct job *, void *arg);
 };
 
+struct environments_counts {
+	unsigned	zygotes;	/* that serve */
+	unsigned	sessions;	/* environments that sessions hold */
+	uint64_t	installs, failures, evictions;	/* ever */
+};
+
 struct environments *environments_new(struct event_base *, struct conf *,
 		    struct supervisor *, const struct environments_observer *,
 		    void *arg);
@@ -41,6 +47,8 @@ void		 environments_reload(struct environments *, struct conf *);
 /* Takes a job that asks for packages into the queue of their environment;
  * 0 if it is known to need none. */
 int		 environments_submit(struct environments *, struct job *);
+void		 environments_counts(const struct environments *,
+		    struct environments_counts *);
 /* Jobs in the queues of all. */
 unsigned	 environments_queued(const struct environments *);
 /* For each environment, in the order of creation; NULL at the end. */

@@ -26,6 +26,7 @@
 /* Longest line of a report, and bytes of it read in one turn. */
 #define LINE_MAX_BYTES	(256 * 1024)
 #define READ_BYTES	65536
+#define EVICTED_MAX	1000000
 /* Time for the rest of a report when the installer has ended. */
 #define REPORT_REST_MS	2000
 
@@ -259,6 +260,15 @@ join_names(const json_t *names)
 	return text;
 }
 
+/* The word of the installer, so no more than can be. */
+static unsigned
+evicted_of(const json_t *ok)
+{
+	json_int_t n = json_integer_value(json_object_get(ok, "evicted"));
+
+	return n > 0 && n < EVICTED_MAX ? n : 0;
+}
+
 static int
 take_result(struct install *in, const json_t *ok)
 {
@@ -277,6 +287,8 @@ take_result(struct install *in, const json_t *ok)
 	in->result.site = xstrdup(site);
 	in->result.modules = join_names(json_object_get(ok, "imports"));
 	in->result.shadows = json_is_true(json_object_get(ok, "shadows"));
+	in->result.made = json_is_true(json_object_get(ok, "made"));
+	in->result.evicted = evicted_of(ok);
 	in->has_result = 1;
 	return 0;
 }

@@ -17,6 +17,8 @@ struct install_result {
 	char	*site;		/* the directory in it to import from */
 	char	*modules;	/* names to import, comma-separated */
 	int	 shadows;	/* it has packages that every worker has, too */
+	int	 made;		/* it was not there before */
+	unsigned evicted;	/* others that made room */
 };
 
 struct install_observer {

@@ -418,6 +418,7 @@ class Store:
 
     def __init__(self, top):
         self.top = top
+        self.evicted = 0
         self.lock = os.open(os.path.join(top, "lock"),
             os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
@@ -529,13 +530,15 @@ class Store:
             if name in keep or time.time() - used < RECENT_S:
                 continue
             self.remove(name, digest)
+            self.evicted += 1
             total -= size
 
 
-def answer(top, manifest):
+def answer(top, manifest, made, evicted):
     say(ok={"path": top, "site": site_of(top),
         "packages": manifest["packages"], "imports": manifest["imports"],
-        "shadows": bool(manifest["shadows"])})
+        "shadows": bool(manifest["shadows"]), "made": made,
+        "evicted": evicted})
 
 
 def serve(ask):
@@ -556,14 +559,16 @@ def serve(ask):
 
 
 def find_or_make(store, digest, wanted, base, ask):
-    """The directory and manifest of a whole environment."""
+    """The directory and manifest of a whole environment, whether it is new,
+    and how many made room for it."""
     keep = set(ask["keep"])
     with store:
         store.sweep(keep)
         top, manifest = store.find(digest)
         if manifest is not None:
             store.touch(top)
-    if manifest is None:
+    made = manifest is None
+    if made:
         if "pip" not in base:
             raise Refused("Packages cannot be installed: the Python "
                           "environment of this server has no pip.")
@@ -573,7 +578,7 @@ def find_or_make(store, digest, wanted, base, ask):
             store.publish(digest, top)
     with store:
         store.evict(keep | {os.path.basename(top)}, ask["max_bytes"])
-    return top, manifest
+    return top, manifest, made, store.evicted
 
 
 def main():

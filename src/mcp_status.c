@@ -30,6 +30,7 @@ mcp_status(const struct mcp *m)
 	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:I, s:I},"
 	    " s:{s:i, s:f},"
 	    " s:{s:i, s:i, s:I, s:I, s:I, s:I, s:I},"
+	    " s:{s:i, s:i, s:I, s:I, s:I},"
 	    " s:i, s:o, s:{s:I, s:I}, s:s, s:s, s:s}",
 	    "version", PACKAGE_VERSION,
 	    "ready", st.ready,
@@ -48,6 +49,11 @@ mcp_status(const struct mcp *m)
 	    "expired", (json_int_t)st.sessions_expired,
 	    "lost", (json_int_t)st.sessions_lost,
 	    "evicted", (json_int_t)st.sessions_evicted,
+	    "environments", "zygotes", (int)st.environments_zygotes,
+	    "held", (int)st.environments_sessions,
+	    "installs", (json_int_t)st.environments_installs,
+	    "failures", (json_int_t)st.environments_failures,
+	    "evictions", (json_int_t)st.environments_evictions,
 	    "clients", (int)m->nsessions,
 	    "calls", call_counts(&st),
 	    "zygote", "restarts", (json_int_t)st.zygote_restarts,

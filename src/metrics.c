@@ -112,6 +112,24 @@ put_sessions(FILE *f, const struct dispatcher_status *st)
 }
 
 static void
+put_environments(FILE *f, const struct dispatcher_status *st)
+{
+	static const char installs[] = "adder_installs_total";
+
+	one(f, "adder_environment_zygotes", "gauge", "Sets of packages that "
+	    "a zygote serves.", st->environments_zygotes);
+	one(f, "adder_environments_held", "gauge", "Sets of packages that "
+	    "sessions hold.", st->environments_sessions);
+	head(f, installs, "counter", "Installations of a set of packages.");
+	fprintf(f, "%s{outcome=\"made\"} %" PRIu64 "\n%s{outcome=\"failed\"} %"
+	    PRIu64 "\n", installs, st->environments_installs, installs,
+	    st->environments_failures);
+	one(f, "adder_environment_evictions_total", "counter", "Sets of "
+	    "packages that were removed to make room.",
+	    st->environments_evictions);
+}
+
+static void
 put_jobs(FILE *f, const struct metrics *m)
 {
 	put_histogram(f, "adder_run_seconds", "Wall-clock time of a program.",
@@ -155,6 +173,7 @@ metrics_text(const struct dispatcher_status *st, unsigned clients,
 	fprintf(f, "adder_zygote_import_seconds %.3f\n",
 	    (double)st->zygote_import_ms / 1e3);
 	put_sessions(f, st);
+	put_environments(f, st);
 	put_calls(f, st);
 	if (st->metrics != NULL)
 		put_jobs(f, st->metrics);

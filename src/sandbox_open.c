@@ -35,18 +35,28 @@ sandboxes_environments(const struct sandboxes *all, FILE *out)
 			fprintf(out, "%s ", f->environment);
 }
 
-static int
-may_hold(const struct sandboxes *all, const char *environment, char **why)
+unsigned
+sandboxes_environments_held(const struct sandboxes *all)
 {
 	const struct family *f;
 	unsigned n = 0;
 
 	TAILQ_FOREACH(f, &all->families, entry)
-		if (f->environment != NULL && is_first(f)) {
-			if (strcmp(f->environment, environment) == 0)
-				return 1;
-			n++;
-		}
+		n += f->environment != NULL && is_first(f);
+	return n;
+}
+
+/* One more, unless it is held already. */
+static int
+may_hold(const struct sandboxes *all, const char *environment, char **why)
+{
+	unsigned n = sandboxes_environments_held(all);
+	const struct family *f;
+
+	TAILQ_FOREACH(f, &all->families, entry)
+		if (f->environment != NULL &&
+		    strcmp(f->environment, environment) == 0)
+			return 1;
 	if (n < SANDBOX_ENVIRONMENTS_MAX)
 		return 1;
 	xasprintf(why, "The open sessions have %u different sets of packages, "

@@ -97,6 +97,8 @@ int		 sandboxes_have_source(const struct sandboxes *);
 /* Appends the names of environments that sessions hold, each followed by a
  * blank. */
 void		 sandboxes_environments(const struct sandboxes *, FILE *);
+/* How many those are. */
+unsigned	 sandboxes_environments_held(const struct sandboxes *);
 /* Queues a job with spec.sandbox set; runnable() may follow at once. */
 void		 sandboxes_submit(struct sandboxes *, struct job *);
 /* A runnable job to its session; -1 if it cannot run. */

@@ -72,6 +72,11 @@ def open_sessions(daemon):
         return client.rpc("adder/status", {})["result"]["sessions"]["open"]
 
 
+def state(daemon):
+    with daemon.connect() as client:
+        return client.rpc("adder/status", {})["result"]["environments"]
+
+
 def environment_zygotes(daemon):
     """Zygotes that another one has forked, and workers that are idle."""
     keeper, main = daemon.keeper().pid, daemon.zygote().pid
@@ -324,7 +329,25 @@ def test_eviction_spares_what_a_session_holds(wheels, store):
             assert client.run("1", dependencies=["plain-one!=%d" %
                 next(numbers)]).verdict == "ok"
             return not first & environments(store)
+        assert state(daemon)["evictions"] == 0
         harness.eventually(is_evicted, "it is still there")
+        assert state(daemon)["evictions"] == 1
+
+
+def test_the_status_tells_of_environments(wheels, store):
+    with harness.Daemon(options(wheels, store)) as daemon:
+        client = daemon.connect()
+        assert state(daemon) == {"zygotes": 0, "held": 0, "installs": 0,
+            "failures": 0, "evictions": 0}
+        assert initialize(client, "no-such-package").is_error
+        with Session(client, dependencies=["plain-one"]) as session:
+            with session.fork(), Session(client, dependencies=["plain-one"]):
+                assert state(daemon) == {"zygotes": 1, "held": 1,
+                    "installs": 1, "failures": 1, "evictions": 0}
+        harness.eventually(lambda: state(daemon)["held"] == 0, "it is held")
+        # Found again, not installed.
+        client.run(SHOW, dependencies=["plain-one "])
+        assert state(daemon)["installs"] == 1
 
 
 def test_a_reload_and_a_dead_keeper(wheels, store):
