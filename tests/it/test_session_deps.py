@@ -14,6 +14,7 @@ import pytest
 import harness
 import tiers
 from sessions import Session, call, fate
+from test_deps import installers
 from wheels import make_wheel
 
 SHOW = "import plain_one; print(plain_one.VERSION)"
@@ -75,6 +76,12 @@ def open_sessions(daemon):
 def state(daemon):
     with daemon.connect() as client:
         return client.rpc("adder/status", {})["result"]["environments"]
+
+
+def clients(daemon):
+    """With the one that asks."""
+    with daemon.connect() as client:
+        return client.rpc("adder/status", {})["result"]["clients"]
 
 
 def environment_zygotes(daemon):
@@ -241,14 +248,19 @@ def test_a_cancelled_start_leaves_nothing(daemon, client):
 
 
 def test_a_client_that_leaves_in_between(daemon):
-    before = open_sessions(daemon)
-    for _ in range(3):
-        with daemon.connect() as client:
-            client.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": {"name": "sandbox_initialize", "arguments":
-                    {"dependencies": ["plain-one"]}}})
-    harness.eventually(lambda: open_sessions(daemon) == before,
-        "a session is left")
+    sessions, installs = open_sessions(daemon), state(daemon)["installs"]
+    with daemon.connect() as client:
+        client.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "sandbox_initialize", "arguments":
+                {"dependencies": ["plain-one!=7"]}}})
+        found = harness.eventually(lambda: installers(daemon),
+            "an installer")
+        os.kill(found[0].pid, signal.SIGSTOP)
+    harness.eventually(lambda: clients(daemon) == 1, "it has left")
+    os.kill(found[0].pid, signal.SIGCONT)
+    harness.eventually(lambda: state(daemon)["installs"] == installs + 1,
+        "the installation goes on")
+    assert open_sessions(daemon) == sessions
 
 
 def test_the_zygote_of_its_packages_is_killed(daemon, client):
