@@ -360,14 +360,17 @@ installer_uid(const struct keeper_zygotes *all, uint64_t uid_base)
 
 void
 keeper_zygotes_start(struct keeper_zygotes *all,
-    const struct msg_ZYGOTE_START *m, int log_fd)
+    const struct msg_ZYGOTE_START *asked, int log_fd)
 {
+	struct msg_ZYGOTE_START copy = *asked, *m = &copy;
 	int pair[2], pidfd;
 	pid_t pid;
 
-	/* Mounts of a zygote are made once, so it has to be there. */
-	if (m->deps_dir.len > 0)
-		keeper_deps_dir(m->deps_dir, installer_uid(all, m->uid_base));
+	/* Mounts of a zygote are made once, so it has to be there; without it
+	 * there are no packages, but all else. */
+	if (m->deps_dir.len > 0 && keeper_deps_dir(m->deps_dir,
+	    installer_uid(all, m->uid_base)) == -1)
+		m->deps_dir = slice_of("");
 	if (all->scratch[0] == '\0' || control_pair(pair) == -1 ||
 	    fd_set_nonblock(pair[0]) == -1) {
 		log_warn("zygote %" PRIu64 ": not started, scratch %s",

@@ -577,3 +577,14 @@ def test_restricted_programs_get_none(client):
 
 if __name__ == "__main__":
     sys.exit(pytest.main([__file__]))
+
+
+def test_without_a_directory_all_but_packages_is_there():
+    with harness.Daemon(dict(harness.LIGHT,
+            **{"deps.dir": "/dev/null/adder"})) as daemon:
+        daemon.wait_log("deps.dir /dev/null/adder is of no use")
+        client = daemon.connect()
+        assert client.run("print(1)").stdout == "1\n"
+        answer = client.run("print(1)", dependencies=["one"])
+        assert answer.is_error and "install" in answer.text, answer
+        assert client.run("print(2)").stdout == "2\n"
