@@ -359,9 +359,12 @@ on_child_link(void)
 	if (rv == 1 && m.op == LINK_HELLO && birth.child.pid == 0 &&
 	    sender > 1)
 		on_hello(sender);
-	else if (rv == 0 && birth.child.pid == 0)
-		birth_failed();		/* all that had its other end ended */
-	else if (rv == 0) {
+	else if (rv == 0 && birth.child.pid == 0) {
+		/* All that had its other end ended. */
+		leader_look_after(birth.from);
+		if (birth.active)
+			birth_failed();
+	} else if (rv == 0) {
 		birth.deaf = 1;
 		leader_reap();
 	}

@@ -57,6 +57,15 @@ int	leader_sweep(struct leader *, struct leader_state *keep);
 /* Whether threads of it live on; forgets those that do not. */
 int	leader_threads(struct leader_state *);
 
+/* --- leader_look.c */
+
+/*
+ * Finds out whether a state whose child never came is dead itself: one that
+ * is being killed closes all that it has, some time before it can be reaped.
+ * If so, it is reaped before this returns (leader_reap()).
+ */
+void	leader_look_after(struct leader_state *);
+
 /* --- leader_gate.c */
 
 /* Answers one request for a fork: it is permitted if it is the one that a

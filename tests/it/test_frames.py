@@ -54,6 +54,9 @@ def test_workers_that_say_anything(fake):
     print("ADDER_FUZZ_SEED=%d" % SEED)
     with fake.connect() as client, fake.connect() as other:
         check_good(client.run(GOOD), 0)
+        # The pool fills up again: each worker has descriptors here.
+        harness.eventually(lambda: len(fake.processes()) >= 3 +
+            int(fake.options["pool.warm"]), "a full pool")
         fds = harness.proc_fds(fake.pid)
         rss = harness.proc_status_kib(fake.pid, "VmRSS")
         for seed in range(SEED, SEED + COUNT):
