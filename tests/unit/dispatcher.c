@@ -5,17 +5,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <event2/event.h>
 
 #include "conf.h"
@@ -24,6 +19,7 @@
 #include "keeper_guard.h"
 #include "log.h"
 #include "mem.h"
+#include "unit.h"
 
 /* Far beyond what any case takes: a loop that never ends fails. */
 #define GUARD_SECONDS	30
@@ -409,7 +405,7 @@ test_fairness(void **state)
 	for (i = 0; i < 21; i++)
 		if (fx->seen[i].tag == 2)
 			break;
-	assert_in_range(i, 0, 2);
+	assert_uint_in_range(i, 0, 2);
 	end(fx);
 }
 
@@ -523,7 +519,7 @@ test_nothing_leaks(void **state)
 			before = fd_count();
 		fx->nseen = 0;
 	}
-	assert_in_range(fd_count(), 0, before + 3);
+	assert_uint_in_range(fd_count(), 0, before + 3);
 	end(fx);
 }
 

@@ -189,7 +189,7 @@ test_utf8_random(void **state)
 		len = unit_random(&seed) % sizeof in;
 		char *s = utf8_clean(in, len, &n);
 		assert_true(utf8_valid(s, n));
-		assert_in_range(n, len / 4, 3 * len);
+		assert_uint_in_range(n, len / 4, 3 * len);
 		free(s);
 	}
 }

@@ -42,7 +42,7 @@ carry(void *arg, const char *text, size_t len)
 
 	/* Whatever it is: one line of ASCII, and no member is null. */
 	for (i = 0; i < len; i++)
-		assert_in_range(text[i], 0x20, 0x7e);
+		assert_uint_in_range(text[i], 0x20, 0x7e);
 	assert_null(strstr(text, ":null"));
 	assert_true(p->nsent < SENT_MAX);
 	p->sent[p->nsent++] = xmemdupz(text, len);
@@ -208,7 +208,7 @@ test_negotiation(void **state)
 	}
 	say(p, INIT("2025-11-25"));
 	answer = json_loads(heard(p), 0, NULL);
-	assert_in_range(json_string_length(json_object_get(json_object_get(
+	assert_uint_in_range(json_string_length(json_object_get(json_object_get(
 	    answer, "result"), "instructions")), 100, 2047);
 	json_decref(answer);
 	expect_part(p, R "\"id\":1,\"method\":\"initialize\"}",
@@ -591,7 +591,7 @@ test_heartbeat(void **state)
 	say(p, RUN_TOKEN("1", "hold", "7"));
 	while (p->nsent < 1)
 		event_base_loop(p->base, EVLOOP_ONCE);
-	assert_in_range(clock_us() - begun, 1500000, 10000000);
+	assert_uint_in_range(clock_us() - begun, 1500000, 10000000);
 	assert_int_equal(check_progress(p, "7"), 1);
 	assert_non_null(strstr(p->sent[0], "\"message\":\"running\""));
 	end(p);

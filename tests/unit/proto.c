@@ -294,7 +294,8 @@ test_random_headers(void **state)
 		if (rv == -1)
 			assert_non_null(why);
 		else if (rv > 0)
-			assert_in_range(rv, FRAME_HEADER_BYTES, sizeof buf);
+			assert_uint_in_range(rv, FRAME_HEADER_BYTES,
+			    sizeof buf);
 	}
 }
 

@@ -281,7 +281,7 @@ test_bounds(void **state)
 		r.nfiles = 3;
 		result = result_of_job(&r, NULL, &plain);
 		line = json_line(result, &len);
-		assert_in_range(len, 1, 10 * 1024 * 1024 - 1);
+		assert_uint_in_range(len, 1, 10 * 1024 * 1024 - 1);
 		assert_true(json_is_true(json_object_get(receipt(result),
 		    "truncated")));
 		got = summary(result);

@@ -76,7 +76,7 @@ test_bytes(void **state)
 	assert_non_null(run_store_find(s, "adder://run/b/f"));
 	assert_null(add(s, "c", &me, "g", 6000));
 	assert_non_null(run_store_find(s, "adder://run/c/f"));
-	assert_in_range(run_store_bytes(s), 7000, 10000);
+	assert_uint_in_range(run_store_bytes(s), 7000, 10000);
 	run_store_bound(s, 5000, HOUR_US);
 	assert_null(run_store_find(s, "adder://run/b/f"));
 	assert_non_null(run_store_find(s, "adder://run/c/f"));
@@ -93,7 +93,7 @@ test_age(void **state)
 	run_store_bound(s, 10000, HOUR_US);
 	assert_int_equal(run_store_expire(s), 0);
 	add(s, "a", &me, "f", 1);
-	assert_in_range(run_store_expire(s), HOUR_US / 2, HOUR_US);
+	assert_uint_in_range(run_store_expire(s), HOUR_US / 2, HOUR_US);
 	run_store_bound(s, 10000, 0);
 	assert_int_equal(run_store_expire(s), 0);
 	assert_int_equal(run_store_bytes(s), 0);

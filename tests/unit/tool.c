@@ -287,7 +287,7 @@ check_list(const struct conf *c, size_t count)
 		name = json_string_value(json_object_get(t, "name"));
 		assert_int_equal(regexec(&re, name, 0, NULL, 0), 0);
 		assert_non_null(tool_find(c, name));
-		assert_in_range(json_string_length(json_object_get(t,
+		assert_uint_in_range(json_string_length(json_object_get(t,
 		    "description")), 20, 2047);
 		assert_true(json_string_length(json_object_get(t,
 		    "title")) > 0);

@@ -9,6 +9,11 @@
 
 #include <cmocka.h>
 
+/* cmocka 2 has this name for it, and a warning for the old one. */
+#ifndef assert_uint_in_range
+#define assert_uint_in_range	assert_in_range
+#endif
+
 #define NITEMS(a)	(sizeof (a) / sizeof (a)[0])
 
 /* A generator of our own: the same bytes in every run, everywhere. */
