@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callbacks.h"
 #include "interp.h"
 #include "log.h"
 #include "mem.h"
@@ -102,6 +103,7 @@ preload_hook_figures(char **why)
 int
 preload(const char *modules, const char *warm_file, char **why)
 {
+	callbacks_settle();
 	if (step("preload", "import_stdlib", why) == -1)
 		return -1;
 	import_all(modules);

@@ -56,6 +56,13 @@ def import_module(name):
     return int((time.perf_counter() - t) * 1000), why
 
 
+def extension_file(name):
+    """The file of an extension module; its import would do too much."""
+    from importlib.util import find_spec
+    spec = find_spec(name)
+    return spec.origin if spec is not None else None
+
+
 def import_stdlib():
     for name in STDLIB:
         import_module(name)
