@@ -46,6 +46,13 @@ py_weakref_get(PyObject *ref)
 #endif
 }
 
+/* What CPython says when its last flush of standard output fails. */
+#if PY_VERSION_HEX >= 0x030e0000
+#define PY_IN_FLUSH	"while flushing sys.stdout"
+#else
+#define PY_IN_FLUSH	"on flushing sys.stdout"
+#endif
+
 /* Reports the pending exception to sys.unraisablehook, with the words that
  * this version of CPython has for it: about obj, or saying where. */
 static inline void
@@ -55,6 +62,17 @@ py_unraisable(const char *where, PyObject *obj)
 	PyErr_FormatUnraisable("Exception ignored %s", where);
 #else
 	PyErr_WriteUnraisable(obj);
+#endif
+}
+
+/* sys.last_exc, where there is such a thing; -1 with an exception. */
+static inline int
+py_set_last_exc(PyObject *exc)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+	return PySys_SetObject("last_exc", exc);
+#else
+	return 0;
 #endif
 }
 

@@ -78,12 +78,9 @@ set_last(PyObject *exc, PyObject *tb)
 {
 	if (PySys_SetObject("last_type", (PyObject *)Py_TYPE(exc)) == -1 ||
 	    PySys_SetObject("last_value", exc) == -1 ||
-	    PySys_SetObject("last_traceback", tb) == -1)
+	    PySys_SetObject("last_traceback", tb) == -1 ||
+	    py_set_last_exc(exc) == -1)
 		PyErr_Clear();
-#if PY_VERSION_HEX >= 0x030c0000
-	if (PySys_SetObject("last_exc", exc) == -1)
-		PyErr_Clear();
-#endif
 }
 
 static void

@@ -170,7 +170,7 @@ pystdio_flush_final(void)
 	int status = 0;
 
 	if (out != Py_None && !is_closed(out) && flush(out) == -1) {
-		py_unraisable("on flushing sys.stdout", out);
+		py_unraisable(PY_IN_FLUSH, out);
 		status = -1;
 	}
 	if (err != Py_None && !is_closed(err) && flush(err) == -1) {
