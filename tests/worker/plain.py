@@ -9,6 +9,11 @@ PYTHON_ENV = os.environ.get("ADDER_PYTHON_ENV", "")
 PYTHON = (os.path.join(PYTHON_ENV, "bin", "python3") if PYTHON_ENV
           else os.environ["ADDER_PYTHON"])
 
+# (major, minor, micro) of the interpreter that is the measure.
+VERSION = tuple(int(n) for n in subprocess.run(
+    [PYTHON, "-c", "import sys; print(*sys.version_info[:3])"],
+    capture_output=True, text=True, check=True).stdout.split())
+
 
 def environment(home):
     """As a worker has it, but for what only numeric libraries read."""
