@@ -322,4 +322,5 @@ def test_plot_programs_give_their_images():
     print("%d programs, %d images, %d not for these versions" % (len(items),
         shown, other_versions))
     assert not wrong, "\n".join(wrong)
-    assert other_versions <= len(items) / 10
+    # NumPy 2.5, which has no wheels for Python 3.11, lacks more than 2.4.
+    assert other_versions <= len(items) / 6
