@@ -1,15 +1,15 @@
 """How long one call takes, when a worker is ready for it, against the same
 program in an interpreter that runs already.
 
-A call is made every PAUSE_MS, so that the pool is full again; the floor is
-asked at the same pace, by turns, since a machine that has just rested is
-slower for both.
+A call is made every PAUSE_MS, so that the pool is at rest again: full, and the
+next worker prefaulted (pool.prefault).  The floor is asked at the same pace, by
+turns, since a machine that has just rested is slower for both.
 """
 
 from tools import CODE, GREETING, PRINTED, TURNS, call, floor, load, median, \
     times
 
-PAUSE_MS = 10
+PAUSE_MS = 60
 PROGRAMS = {
     "print": (CODE, PRINTED),
     "numpy solve 100x100": ("""import numpy as np

@@ -31,6 +31,7 @@
 	F(U64, uid_base)	/* first user id of workers */		\
 	F(BOOL, processes)	/* jobs may start processes */		\
 	F(BOOL, compact)	/* join its mappings before it forks */	\
+	F(BOOL, prefault)	/* find out what may be touched ahead */ \
 	F(BOOL, debug)
 #define MSG_ZYGOTE_STOP(F)						\
 	F(U64, generation)
@@ -116,6 +117,11 @@
 #define MSG_INPUT_FILE(F)						\
 	F(BIN, path)		/* relative to the scratch directory */	\
 	F(BIN, data)
+#define MSG_PREFAULT(F)							\
+	F(U64, pages)		/* at most, about */
+#define MSG_PREFAULTED(F)						\
+	F(U64, copied)		/* pages that are the worker's own now */ \
+	F(BOOL, more)		/* there are further ones */
 #define MSG_PARKED(F)							\
 	F(U64, prepare_us)	/* fork to parked */			\
 	F(U64, confine_us)	/* of that, entering the jail */

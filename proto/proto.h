@@ -61,6 +61,7 @@ enum frame_dir {
 	/* job link */							\
 	X(JOB,            40, SERVER_TO_WORKER, 64 * MIB)		\
 	X(INPUT_FILE,     41, SERVER_TO_WORKER, 64 * MIB)		\
+	X(PREFAULT,       42, SERVER_TO_WORKER, 1 * KIB)		\
 	X(PARKED,         50, WORKER_TO_SERVER | LEADER_TO_SERVER, 1 * KIB) \
 	X(STARTED,        51, WORKER_TO_SERVER, 1 * KIB)		\
 	X(VALUE,          52, WORKER_TO_SERVER, 1 * MIB)		\
@@ -69,6 +70,7 @@ enum frame_dir {
 	X(FILE,           55, WORKER_TO_SERVER, 16 * MIB)		\
 	X(DONE,           56, WORKER_TO_SERVER, 1 * KIB)		\
 	X(FILE_PART,      57, WORKER_TO_SERVER, 2 * MIB)		\
+	X(PREFAULTED,     58, WORKER_TO_SERVER, 1 * KIB)		\
 	/* session link */						\
 	X(SESSION_CALL,   60, SERVER_TO_LEADER, 1 * KIB)		\
 	X(SESSION_SETTLE, 61, SERVER_TO_LEADER, 1 * KIB)		\

@@ -17,6 +17,7 @@ struct stat;
 /* What adderctl status and the log report. */
 struct dispatcher_status {
 	unsigned	 workers_idle;
+	unsigned	 workers_prefaulted;	/* of the idle ones */
 	unsigned	 workers_busy;
 	unsigned	 workers_starting;
 	uint64_t	 prepare_us;	/* median from fork to parked */

@@ -109,6 +109,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 	memset(st, 0, sizeof *st);
 	pool_counts(d->pool, &c);
 	st->workers_idle = c.parked;
+	st->workers_prefaulted = c.prefaulted;
 	st->workers_busy = c.busy;
 	st->workers_starting = c.starting;
 	st->prepare_us = c.prepare_us;

@@ -58,6 +58,8 @@ make_args(char **argv, const struct msg_ZYGOTE_START *m, const char *scratch)
 		argv[n++] = xstrdup("--processes");
 	if (m->compact)
 		argv[n++] = xstrdup("--compact");
+	if (m->prefault)
+		argv[n++] = xstrdup("--prefault");
 	if (m->debug)
 		argv[n++] = xstrdup("--debug");
 	argv[n] = NULL;

@@ -36,7 +36,7 @@ static void	on_late(evutil_socket_t, short, void *);
 static const struct worker_host call_host = { on_settle, on_stuck };
 /* A call is parked from the start and never returned. */
 static const struct worker_observer call_observer = {
-	NULL, NULL, NULL, on_call_over, on_call_exited
+	NULL, NULL, NULL, NULL, on_call_over, on_call_exited
 };
 
 #define SEND(l, fds, nfds, T, ...)					\

@@ -27,7 +27,7 @@ mcp_status(const struct mcp *m)
 	struct dispatcher_status st;
 
 	dispatcher_status(m->dispatcher, &st);
-	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:I, s:I},"
+	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:i, s:I, s:I},"
 	    " s:{s:i, s:f},"
 	    " s:{s:i, s:i, s:I, s:I, s:I, s:I, s:I},"
 	    " s:{s:i, s:i, s:I, s:I, s:I},"
@@ -36,6 +36,7 @@ mcp_status(const struct mcp *m)
 	    "ready", st.ready,
 	    "generation", (json_int_t)st.generation,
 	    "workers", "idle", (int)st.workers_idle,
+	    "prefaulted", (int)st.workers_prefaulted,
 	    "busy", (int)st.workers_busy,
 	    "starting", (int)st.workers_starting,
 	    "prepare_us", (json_int_t)st.prepare_us,

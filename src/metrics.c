@@ -76,6 +76,9 @@ put_workers(FILE *f, const struct dispatcher_status *st)
 	fprintf(f, "%s{state=\"idle\"} %u\n%s{state=\"busy\"} %u\n"
 	    "%s{state=\"starting\"} %u\n", name, st->workers_idle, name,
 	    st->workers_busy, name, st->workers_starting);
+	head(f, "adder_workers_prefaulted", "gauge", "Idle workers that have "
+	    "touched ahead what their jobs may use.");
+	fprintf(f, "adder_workers_prefaulted %u\n", st->workers_prefaulted);
 }
 
 static void

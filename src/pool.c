@@ -7,11 +7,14 @@
 
 #include <event2/event.h>
 
+#include "clock.h"
 #include "conf.h"
 #include "job_record.h"
 #include "log.h"
 #include "mem.h"
 #include "pool.h"
+#include "pool_prefault.h"
+#include "refill.h"
 #include "sandboxes.h"
 #include "worker_proc.h"
 
@@ -24,12 +27,14 @@ struct pool {
 	struct keeper_proc	*keeper;
 	uint64_t		 generation;
 	unsigned		 demand;
-	TAILQ_HEAD(, worker_proc) workers;
-	struct event		*ev_refill;
+	struct worker_list	 workers;
+	struct event		*ev_tend;
 	uint64_t		 prepare_us[RECENT];	/* of the last parked */
 	uint64_t		 confine_us[RECENT];
 	unsigned		 nparked;
 	unsigned		 starting_max;
+	struct worker_proc	*prefaulting;	/* that was asked to */
+	uint64_t		 touched_us;	/* a job last began or ended */
 	const struct pool_observer *observer;
 	void			*arg;
 	struct sandboxes	*sandboxes;	/* NULL for none */
@@ -37,12 +42,14 @@ struct pool {
 
 static void	on_parked(struct worker_proc *, void *);
 static void	on_failed(struct worker_proc *, const char *, void *);
+static void	on_prefaulted(struct worker_proc *, void *);
 static void	on_returned(struct worker_proc *, struct job *, void *);
 static void	on_idle_over(struct worker_proc *, void *);
 static void	on_exited(struct worker_proc *, void *);
 
 static const struct worker_observer worker_observer = {
-	on_parked, on_failed, on_returned, on_idle_over, on_exited
+	on_parked, on_failed, on_prefaulted, on_returned, on_idle_over,
+	on_exited
 };
 
 /* States change inside worker_proc; the counts are taken when asked for. */
@@ -80,32 +87,80 @@ count_starting_max(void)
 }
 
 static void
-refill(evutil_socket_t fd, short what, void *arg)
+begin_workers(struct pool *p, unsigned n)
 {
-	struct pool *p = arg;
-	unsigned count[WORKER_STATES], want;
 	struct worker_proc *w;
 	struct limits lim;
 
-	if (p->generation == 0)
-		return;
-	count_states(p, count);
-	want = workers_wanted(p, count);
 	worker_proc_limits(p->conf, &lim);
-	while (count[WORKER_STARTING] + count[WORKER_PARKED] < want &&
-	    count[WORKER_STARTING] < p->starting_max) {
+	while (n-- > 0) {
 		w = worker_proc_new(p->base, p->keeper, p->generation, &lim,
 		    &worker_observer, p);
 		TAILQ_INSERT_TAIL(&p->workers, w, entry);
-		count[WORKER_STARTING]++;
 	}
 }
 
-/* Refilling is left to the loop's next turn: an answer goes out first. */
-static void
-refill_soon(struct pool *p)
+/* How long to wait until there is something to ask for. */
+static uint64_t
+prefault(struct pool *p, const struct refill_state *s)
 {
-	event_active(p->ev_refill, 0, 0);
+	uint64_t wait;
+
+	if (p->prefaulting != NULL || p->conf->pool_prefault == 0)
+		return 0;
+	wait = pool_prefault_wait_us(s);
+	if (wait == 0)
+		p->prefaulting = pool_prefault_ask(&p->workers, p->conf);
+	return wait == PREFAULT_NOT_NOW ? 0 : wait;
+}
+
+static void
+take_stock(const struct pool *p, struct refill_state *s)
+{
+	unsigned count[WORKER_STATES];
+
+	count_states(p, count);
+	s->starting = count[WORKER_STARTING];
+	s->parked = count[WORKER_PARKED];
+	s->busy = count[WORKER_BUSY] + count[WORKER_ENDING];
+	s->wanted = workers_wanted(p, count);
+	s->starting_max = p->starting_max;
+	s->queued = p->demand;
+	s->touched_us = p->touched_us;
+	s->now_us = clock_us();
+}
+
+/* Makes workers, or makes those that there are better, or comes back for it
+ * when it is time. */
+static void
+tend(evutil_socket_t fd, short what, void *arg)
+{
+	struct pool *p = arg;
+	struct refill_state s;
+	struct timeval tv;
+	uint64_t again_us;
+	unsigned n;
+
+	if (p->generation == 0)
+		return;
+	take_stock(p, &s);
+	n = refill_due(&s, &again_us);
+	if (n > 0)
+		begin_workers(p, n);
+	else if (again_us == 0)
+		again_us = prefault(p, &s);
+	if (again_us > 0) {
+		tv.tv_sec = again_us / 1000000;
+		tv.tv_usec = again_us % 1000000;
+		event_add(p->ev_tend, &tv);
+	}
+}
+
+/* Left to the loop's next turn: an answer goes out first. */
+static void
+tend_soon(struct pool *p)
+{
+	event_active(p->ev_tend, 0, 0);
 }
 
 struct pool *
@@ -120,7 +175,7 @@ pool_new(struct event_base *base, struct conf *conf,
 	p->arg = arg;
 	TAILQ_INIT(&p->workers);
 	p->starting_max = count_starting_max();
-	p->ev_refill = event_new(base, -1, 0, refill, p);
+	p->ev_tend = event_new(base, -1, 0, tend, p);
 	return p;
 }
 
@@ -128,6 +183,8 @@ static void
 worker_remove(struct pool *p, struct worker_proc *w)
 {
 	TAILQ_REMOVE(&p->workers, w, entry);
+	if (p->prefaulting == w)
+		p->prefaulting = NULL;
 	worker_proc_free(&w);
 }
 
@@ -141,7 +198,7 @@ pool_free(struct pool **pp)
 	*pp = NULL;
 	while (!TAILQ_EMPTY(&p->workers))
 		worker_remove(p, TAILQ_FIRST(&p->workers));
-	event_free(p->ev_refill);
+	event_free(p->ev_tend);
 	conf_unref(&p->conf);
 	free(p);
 }
@@ -190,7 +247,7 @@ pool_set_source(struct pool *p, struct keeper_proc *keeper,
 	if (generation == 0)
 		return;
 	discard_old(p);
-	refill_soon(p);
+	tend_soon(p);
 }
 
 void
@@ -198,7 +255,7 @@ pool_set_demand(struct pool *p, unsigned queued)
 {
 	p->demand = queued;
 	if (queued > 0)
-		refill_soon(p);
+		tend_soon(p);
 }
 
 int
@@ -221,8 +278,11 @@ pool_assign(struct pool *p, struct job *job)
 	TAILQ_FOREACH(w, &p->workers, entry)
 		if (w->state == WORKER_PARKED)
 			break;
+	if (p->prefaulting == w)
+		p->prefaulting = NULL;
 	worker_proc_assign(w, job);
-	refill_soon(p);
+	p->touched_us = job->started_us;
+	tend_soon(p);
 }
 
 void
@@ -264,11 +324,16 @@ void
 pool_counts(const struct pool *p, struct pool_counts *c)
 {
 	unsigned count[WORKER_STATES];
+	const struct worker_proc *w;
 
 	count_states(p, count);
 	c->starting = count[WORKER_STARTING];
 	c->parked = count[WORKER_PARKED];
 	c->busy = count[WORKER_BUSY] + count[WORKER_ENDING];
+	c->prefaulted = 0;
+	TAILQ_FOREACH(w, &p->workers, entry)
+		c->prefaulted += w->state == WORKER_PARKED &&
+		    w->prefault_done;
 	c->prepare_us = median(p->prepare_us, p->nparked);
 	c->confine_us = median(p->confine_us, p->nparked);
 }
@@ -359,7 +424,7 @@ on_parked(struct worker_proc *w, void *arg)
 	p->confine_us[p->nparked++ % RECENT] = w->confine_us;
 	p->observer->born(NULL, p->arg);
 	p->observer->available(p->arg);
-	refill_soon(p);
+	tend_soon(p);
 }
 
 static void
@@ -369,6 +434,16 @@ on_failed(struct worker_proc *w, const char *why, void *arg)
 
 	log_warnx("worker %" PRIu64 ": not started: %s", w->id, why);
 	p->observer->born(why, p->arg);
+}
+
+static void
+on_prefaulted(struct worker_proc *w, void *arg)
+{
+	struct pool *p = arg;
+
+	if (p->prefaulting == w)
+		p->prefaulting = NULL;
+	tend_soon(p);
 }
 
 static void
@@ -384,6 +459,8 @@ on_idle_over(struct worker_proc *w, void *arg)
 {
 	struct pool *p = arg;
 
+	p->touched_us = clock_us();
+	tend_soon(p);
 	p->observer->available(p->arg);
 }
 
@@ -394,5 +471,5 @@ on_exited(struct worker_proc *w, void *arg)
 
 	worker_remove(p, w);
 	if (p->generation != 0)
-		refill_soon(p);
+		tend_soon(p);
 }

@@ -27,6 +27,7 @@ struct pool_counts {
 	unsigned	starting;
 	unsigned	parked;
 	unsigned	busy;
+	unsigned	prefaulted;	/* of those parked */
 	/* Medians of the last workers that were parked, microseconds. */
 	uint64_t	prepare_us;
 	uint64_t	confine_us;

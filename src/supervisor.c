@@ -75,6 +75,7 @@ supervisor_start_zygote(struct supervisor *s, int bare)
 		.uid_base = s->conf->sandbox_uid_base,
 		.processes = may_start_processes(s),
 		.compact = s->conf->zygote_compact,
+		.prefault = !bare && s->conf->pool_prefault > 0,
 		.debug = log_get_level() == LOG_LEVEL_DEBUG
 	};
 

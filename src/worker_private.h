@@ -22,6 +22,9 @@ void	worker_drain_output(struct worker_proc *);
 void	worker_answer_job(struct worker_proc *, enum verdict);
 /* No job and no use any more: waits only to be reaped. */
 void	worker_become_gone(struct worker_proc *);
+/* PREFAULTED came; -1 with why, MSG_WHY_BYTES. */
+int	worker_on_prefaulted(struct worker_proc *, const struct frame *,
+	    char *why);
 /* DONE came from a call in a session. */
 void	worker_call_done(struct worker_proc *, const struct msg_DONE *);
 /* It ended before it was parked: tells why, by its wait status. */

@@ -414,7 +414,10 @@ on_frame(struct channel *ch, const struct frame *f, void *arg)
 
 	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
 		on_parked(w, f, why);
-	else if (w->state == WORKER_ENDING) {
+	else if (f->type == FRAME_PREFAULTED && !w->started) {
+		if (worker_on_prefaulted(w, f, why) == -1)
+			broken(w, why);
+	} else if (w->state == WORKER_ENDING) {
 		/* Condemned: what it still says only adds to its output. */
 		if (f->type != FRAME_DONE && !w->job->has_done)
 			handle_busy_frame(w, f, why);

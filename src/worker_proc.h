@@ -24,6 +24,8 @@ struct worker_observer {
 	void	(*parked)(struct worker_proc *, void *arg);
 	/* It could not be made or died before it was parked. */
 	void	(*failed)(struct worker_proc *, const char *why, void *arg);
+	/* It has touched pages ahead, as it was asked. */
+	void	(*prefaulted)(struct worker_proc *, void *arg);
 	/* The job, which never started, is the caller's again. */
 	void	(*returned)(struct worker_proc *, struct job *, void *arg);
 	/* It has no job any more and will take none. */
@@ -39,6 +41,8 @@ struct worker_host {
 	/* No word came on that. */
 	void	(*stuck)(struct worker_proc *, void *arg);
 };
+
+TAILQ_HEAD(worker_list, worker_proc);
 
 /* adderd's record of one worker: descriptors, timers, the one job. */
 struct worker_proc {
@@ -58,6 +62,8 @@ struct worker_proc {
 	int			 said_parked;
 	uint64_t		 prepare_us;	/* by its own word, */
 	uint64_t		 confine_us;	/* before any job */
+	uint64_t		 prefaulted;	/* pages copied ahead; */
+	int			 prefault_done;	/* no more to touch */
 	int			 started;	/* STARTED was received */
 	int			 paused;
 	uint64_t		 cpu_base_us;	/* used before the job */
@@ -88,6 +94,8 @@ uint64_t worker_proc_next_id(void);
  * job's own limits come with the job. */
 void	worker_proc_limits(const struct conf *, struct limits *);
 void	worker_proc_free(struct worker_proc **);
+/* Has a parked worker touch about this many pages ahead; it answers. */
+void	worker_proc_prefault(struct worker_proc *, uint64_t pages);
 /* Gives a parked worker its job, and takes the job over. */
 void	worker_proc_assign(struct worker_proc *, struct job *);
 /* Kills it; a job it has is dropped without an answer. */

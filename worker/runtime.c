@@ -21,6 +21,7 @@
 #include "log.h"
 #include "mem.h"
 #include "policy.h"
+#include "prefault.h"
 #include "pyend.h"
 #include "pyerror.h"
 #include "pyjob.h"
@@ -52,7 +53,8 @@ runtime_init(void)
 {
 	if (afterfork_init() == -1 || pystdio_init() == -1 ||
 	    late_flush_init() == -1 || pymain_init() == -1 ||
-	    pyjob_init() == -1 || pyend_init() == -1)
+	    pyjob_init() == -1 || pyend_init() == -1 ||
+	    runtime_rehearse_init() == -1)
 		return -1;
 	return policy_init();
 }
@@ -192,6 +194,22 @@ runtime_prepare(const struct sandbox *s)
 	collect_send();
 }
 
+const char *
+runtime_program_path(void)
+{
+	return program;
+}
+
+void
+runtime_rehearse_prepare(void)
+{
+	if (afterfork_worker() == -1 ||
+	    (!is_settled && make_main("/nonexistent") == -1))
+		runtime_leave("a rehearsal");
+	pyerror_keep_reserve();
+	run_trial();
+}
+
 void
 runtime_ended(int sig)
 {
@@ -295,6 +313,19 @@ run_job(const struct msg_JOB *msg, const char *scratch, struct pyjob *job)
 	runtime_send_done(job, cpu_start, left);
 }
 
+/* adderd has nothing better to do: see prefault.h. */
+static void
+prefault(const struct msg_PREFAULT *m)
+{
+	struct msg_PREFAULTED done;
+
+	done.copied = prefault_step(m->pages, workerio_has_input);
+	done.more = prefault_has_more();
+	workerio_PREFAULTED(&done);
+}
+
+static const struct workerio_before before_job = { inputs_place, prefault };
+
 void
 runtime_main(const struct sandbox *s, uint64_t fork_us)
 {
@@ -314,7 +345,7 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	inputs_init(s->scratch);
 	parked.prepare_us = clock_us() - fork_us;
 	if (workerio_PARKED(&parked) == -1 ||
-	    workerio_read_job(&job, &buf, inputs_place) == -1)
+	    workerio_read_job(&job, &buf, &before_job) == -1)
 		_exit(0);
 	if (rlimit_lower(&s->limits, &job.limits, s->base_as) == -1)
 		runtime_leave("limits of the job");

@@ -18,6 +18,11 @@ int	runtime_init(void);
  */
 int	runtime_settle(pid_t tid, const char *scratch);
 /*
+ * In the zygote, compacted and not yet confined: finds out what memory small
+ * programs touch, for prefault.h.  Failure costs speed and is logged.
+ */
+void	runtime_rehearse(void);
+/*
  * The whole life of a worker, entered in a fresh fork: confine, prepare,
  * say PARKED, read one JOB, run it, answer, leave.  fork_us is the clock
  * when the fork was asked for.

@@ -25,6 +25,17 @@ int	runtime_restrict(const struct pyjob *, char **why);
 void	runtime_send_done(const struct pyjob *, uint64_t cpu_start,
 	    uint64_t files_left);
 
+/* What a worker does before its job, in a fork of the zygote that is none,
+ * and the path of the program to come. */
+void	runtime_rehearse_prepare(void);
+const char *runtime_program_path(void);
+
+/* --- runtime_rehearse.c */
+
+/* In the zygote, while Python may still be used there: -1 with an exception
+ * set. */
+int	runtime_rehearse_init(void);
+
 /* --- runtime_session.c */
 
 /* The life of a worker that leads a session. */

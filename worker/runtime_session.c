@@ -32,6 +32,8 @@
 #include "stdin_feed.h"
 #include "workerio.h"
 
+static const struct workerio_before before_call = { inputs_place, NULL };
+
 /*
  * Each call's program has a file of its own, main-N.py, so that tracebacks
  * through functions of earlier calls show their lines.  So many are left.
@@ -141,7 +143,7 @@ session_call(uint64_t call, int in_place, void *arg)
 	collect_init(s->scratch, s->scratch);
 	collect_remember();
 	inputs_init(s->scratch);
-	if (workerio_read_job(&job, &buf, inputs_place) == -1) {
+	if (workerio_read_job(&job, &buf, &before_call) == -1) {
 		if (in_place)
 			return;
 		_exit(0);

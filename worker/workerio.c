@@ -113,7 +113,7 @@ read_frame(struct frame *f, char **buf)
 		return -1;
 	}
 	*buf = xmalloc(need);
-	/* Two types travel in this direction, both checked above. */
+	/* The types of this direction were checked above. */
 	f->type = (unsigned char)head[4] << 8 | (unsigned char)head[5];
 	f->payload = *buf;
 	f->len = need - sizeof head;
@@ -125,12 +125,35 @@ read_frame(struct frame *f, char **buf)
 	return -1;
 }
 
+/* A frame other than JOB; -1 with err, MSG_WHY_BYTES, if it is none that may
+ * come. */
+static int
+handle_before(const struct frame *f, const struct workerio_before *before,
+    char *err)
+{
+	struct msg_INPUT_FILE in;
+	struct msg_PREFAULT ahead;
+
+	if (f->type == FRAME_INPUT_FILE && before->input_file != NULL) {
+		if (msg_decode_INPUT_FILE(f, &in, err) == -1)
+			return -1;
+		before->input_file(&in);
+		return 0;
+	}
+	if (f->type == FRAME_PREFAULT && before->prefault != NULL) {
+		if (msg_decode_PREFAULT(f, &ahead, err) == -1)
+			return -1;
+		before->prefault(&ahead);
+		return 0;
+	}
+	return -1;
+}
+
 int
 workerio_read_job(struct msg_JOB *job, char **buf,
-    void (*input)(const struct msg_INPUT_FILE *))
+    const struct workerio_before *before)
 {
-	char err[MSG_WHY_BYTES];
-	struct msg_INPUT_FILE in;
+	char err[MSG_WHY_BYTES] = "not expected now";
 	struct frame f;
 	int rv = 0;
 
@@ -139,18 +162,22 @@ workerio_read_job(struct msg_JOB *job, char **buf,
 			return -1;
 		if (f.type == FRAME_JOB && msg_decode_JOB(&f, job, err) == 0)
 			return 0;
-		if (f.type == FRAME_INPUT_FILE)
-			rv = msg_decode_INPUT_FILE(&f, &in, err);
-		else
-			rv = -1;
-		if (rv == 0)
-			input(&in);
-		else
+		rv = f.type == FRAME_JOB ? -1 :
+		    handle_before(&f, before, err);
+		if (rv == -1)
 			log_warnx("job link: %s: %s", frame_name(f.type), err);
 		free(*buf);
 		*buf = NULL;
 	}
 	return -1;
+}
+
+int
+workerio_has_input(void)
+{
+	char c;
+
+	return recv(WORKER_FD_JOB, &c, 1, MSG_PEEK | MSG_DONTWAIT) != -1;
 }
 
 static int
@@ -225,6 +252,6 @@ workerio_##T(const struct msg_##T *m)					\
 	msg_encode_##T(&w, m);						\
 	return workerio_send(&w);					\
 }
-X(PARKED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
+X(PARKED,,,) X(PREFAULTED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
 X(IMAGE,,,) X(FILE,,,) X(FILE_PART,,,) X(DONE,,,)
 #undef X

@@ -310,21 +310,22 @@ enter_jail(char **why)
 	    opt->scratch, why);
 }
 
-static void
+static int
 compact_memory(void)
 {
 	struct compact_result r;
 	const char *step;
 
 	if (!opt->compact)
-		return;
-	if (compact(&r, &step) == -1)
+		return -1;
+	if (compact(&r, &step) == -1) {
 		log_warn("memory is not compacted, so that forks are slower "
 		    "(zygote.compact): %s", step);
-	else
-		log_info("memory compacted: %zu mappings before, %zu after, "
-		    "%zu MiB", r.mappings_before, r.mappings_after,
-		    r.bytes >> 20);
+		return -1;
+	}
+	log_info("memory compacted: %zu mappings before, %zu after, %zu MiB",
+	    r.mappings_before, r.mappings_after, r.bytes >> 20);
+	return 0;
 }
 
 static int
@@ -378,7 +379,8 @@ zygote_run(const struct zygote_options *o)
 		return fail(why);
 	log_debug("%zu KiB of holes in the memory filled",
 	    holes_fill() / KIB);
-	compact_memory();
+	if (compact_memory() == 0 && opt->prefault)
+		runtime_rehearse();
 	if (enter_jail(&why) == -1)
 		return fail(why);
 	if (send_ready((clock_us() - start) / 1000) == -1)

@@ -17,6 +17,7 @@ struct zygote_options {
 	unsigned	 uid_base;
 	int		 processes;
 	int		 compact;
+	int		 prefault;	/* find out what for */
 };
 
 /*

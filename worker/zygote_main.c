@@ -36,6 +36,7 @@ static const struct option options[] = {
 	{ "uid-base",	required_argument, NULL, 'u' },
 	{ "processes",	no_argument,	   NULL, 'P' },
 	{ "compact",	no_argument,	   NULL, 'c' },
+	{ "prefault",	no_argument,	   NULL, 'F' },
 	{ "debug",	no_argument,	   NULL, 'd' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -48,7 +49,7 @@ usage(void)
 	fprintf(stderr, "usage: adder-zygote --generation N --scratch DIR\n"
 	    "    [--python-env DIR] [--modules a,b,c] [--warm-file FILE]\n"
 	    "    [--layers a,b,c] [--uid-base N] [--processes] [--compact]\n"
-	    "    [--deps-dir DIR] [--debug]\n"
+	    "    [--prefault] [--deps-dir DIR] [--debug]\n"
 	    "adderd starts this program, with its control socket as "
 	    "descriptor %d.\n", ZYGOTE_FD_CONTROL);
 	exit(2);
@@ -94,6 +95,9 @@ parse_options(int argc, char **argv, struct zygote_options *o)
 			break;
 		case 'c':
 			o->compact = 1;
+			break;
+		case 'F':
+			o->prefault = 1;
 			break;
 		case 'd':
 			debug = 1;

@@ -36,7 +36,8 @@ static void
 test_values(void **state)
 {
 	struct metrics m = { 0 };
-	struct dispatcher_status st = { .workers_idle = 3, .workers_busy = 2,
+	struct dispatcher_status st = { .workers_idle = 3,
+	    .workers_prefaulted = 1, .workers_busy = 2,
 	    .workers_starting = 1, .queued = 7, .queue_age_us = 1500000,
 	    .generation = 4, .ready = 1, .zygote_restarts = 3,
 	    .zygote_import_ms = 573, .metrics = &m };
@@ -55,6 +56,7 @@ test_values(void **state)
 	expect_line(text, "adder_workers{state=\"idle\"} 3");
 	expect_line(text, "adder_workers{state=\"busy\"} 2");
 	expect_line(text, "adder_workers{state=\"starting\"} 1");
+	expect_line(text, "adder_workers_prefaulted 1");
 	expect_line(text, "adder_queue_length 7");
 	expect_line(text, "adder_queue_age_seconds 1.500000");
 	expect_line(text, "adder_clients 5");

@@ -220,7 +220,7 @@ test_split(void **state)
 		{ "above the cap", 1025, 56, 0, WORKER_TO_SERVER, -1 },
 		{ "wrong direction", 1, 56, 0, SERVER_TO_WORKER, -1 },
 		{ "job from a worker", 1, 40, 0, WORKER_TO_SERVER, -1 },
-		{ "unknown type", 1, 58, 0, WORKER_TO_SERVER, -1 },
+		{ "unknown type", 1, 59, 0, WORKER_TO_SERVER, -1 },
 		{ "type 0", 0, 0, 0, WORKER_TO_SERVER, -1 },
 		{ "reserved bytes", 1, 56, 1, WORKER_TO_SERVER, -1 },
 		{ "4 GiB", 0xffffffffu, 56, 0, WORKER_TO_SERVER, -1 },
