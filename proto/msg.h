@@ -180,7 +180,8 @@
 	F(BOOL, threads)	/* threads live on in the state */
 #define MSG_SESSION_BRANCHED(F)						\
 	F(U64, branch)							\
-	F(BOOL, made)
+	F(BOOL, made)							\
+	F(BOOL, threads)	/* it was not, as threads go on */
 #define MSG_SESSION_LOST(F)						\
 	F(U64, state)							\
 	F(I64, status)		/* as from wait(2) */

@@ -236,6 +236,10 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 		dispatcher_refuse(d, job, VERDICT_BUSY);
 		return job;
 	}
+	if (spec->opens != NULL && spec->opens->from != NULL) {
+		dispatcher_branch(d, job);
+		return job;
+	}
 	if (job->spec.sandbox != NULL) {
 		sandboxes_submit(d->sandboxes, job);
 		if (dispatcher_waiting(d) == 1)

@@ -40,6 +40,14 @@ dispatcher_open(struct dispatcher *d, struct job *job, struct environment *e)
 		environment_busy(e, 1);
 }
 
+void
+dispatcher_branch(struct dispatcher *d, struct job *job)
+{
+	sandboxes_branch(d->sandboxes, job);
+	TAILQ_INSERT_TAIL(&d->opening, job, entry);
+	d->nopening++;
+}
+
 static void
 leave(struct dispatcher *d, struct job *job)
 {
@@ -79,12 +87,16 @@ dispatcher_opened(struct job *job, enum verdict verdict, const char *why,
     void *arg)
 {
 	struct dispatcher *d = arg;
+	char *text;
 
 	leave(d, job);
 	job->spec.sandbox = NULL;
 	if (why == NULL)
 		job_finish(&job, VERDICT_OK, job_reason(job, VERDICT_OK));
-	else if (verdict == VERDICT_LOST)
+	else if (job->spec.opens->from != NULL) {
+		xasprintf(&text, "The session was not forked: %s.", why);
+		job_finish(&job, verdict, text);
+	} else if (verdict == VERDICT_LOST)
 		try_again(d, job, why);
 	else
 		dispatcher_refuse(d, job, verdict);

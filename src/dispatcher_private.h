@@ -46,6 +46,8 @@ struct ticket {
  * NULL for one of plain workers. */
 void		 dispatcher_open(struct dispatcher *, struct job *,
 		    struct environment *);
+/* Starts the branch of a session that a job asks for. */
+void		 dispatcher_branch(struct dispatcher *, struct job *);
 /* An observer's call: it is there, or is not (why). */
 void		 dispatcher_opened(struct job *, enum verdict,
 		    const char *why, void *arg);

@@ -27,6 +27,8 @@ struct job_input {
 
 /* A session that is to be started, instead of a program. */
 struct job_session {
+	struct sandbox	*from;		/* NULL, or it is a branch of this; */
+					/* looked at only at submission */
 	uint64_t	 ttl_ms;	/* 0 for the default */
 	char		 owner[160];	/* who may use it */
 };

@@ -323,7 +323,7 @@ handle_frame(struct leader_proc *l, const struct frame *f, char *why)
 		if (l->branching == 0)
 			break;
 		l->branching--;
-		l->observer->branched(l, m.branch, m.made, l->arg);
+		l->observer->branched(l, &m, l->arg);
 		return 0;
 	}
 	case FRAME_SESSION_LOST: {

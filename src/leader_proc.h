@@ -17,8 +17,8 @@ struct leader_observer {
 	void	(*free_again)(struct leader_proc *, enum session_fate,
 		    void *arg);
 	/* A branch is there (made), or cannot be. */
-	void	(*branched)(struct leader_proc *, uint64_t state, int made,
-		    void *arg);
+	void	(*branched)(struct leader_proc *,
+		    const struct msg_SESSION_BRANCHED *, void *arg);
 	/* A state ended by itself. */
 	void	(*state_lost)(struct leader_proc *, uint64_t state, void *arg);
 	/* It holds other memory than before. */
@@ -36,6 +36,7 @@ struct leader_proc {
 	int			 ready;
 	struct worker_proc	*call;		/* NULL for none */
 	uint64_t		 memory;	/* bytes, 0 if unknown */
+	unsigned		 branching;	/* branches not answered yet */
 	/* below: its own */
 	struct event_base	*base;
 	struct keeper_proc	*keeper;
@@ -46,7 +47,6 @@ struct leader_proc {
 	uint64_t		 call_id;
 	uint64_t		 next_call;
 	uint64_t		 next_state;
-	unsigned		 branching;	/* not answered yet */
 	uint64_t		 kills;		/* for want of memory, so far */
 	int			 asking;	/* whether one was this call */
 	int			 said_parked;

@@ -15,7 +15,8 @@
 
 static void	on_ready(struct leader_proc *, void *);
 static void	on_free(struct leader_proc *, enum session_fate, void *);
-static void	on_branched(struct leader_proc *, uint64_t, int, void *);
+static void	on_branched(struct leader_proc *,
+		    const struct msg_SESSION_BRANCHED *, void *);
 static void	on_state_lost(struct leader_proc *, uint64_t, void *);
 static void	on_uses(struct leader_proc *, void *);
 static void	on_gone(struct leader_proc *, const char *, void *);
@@ -25,6 +26,13 @@ static const struct leader_observer leader_observer = {
 };
 
 static const char lost[] = "its process ended, and its variables with it";
+/* Why there is no branch. */
+static const char threaded[] = "threads that a call started in it go on, and "
+    "a process with threads cannot be copied; end them, or wait until they "
+    "have ended, and fork it then";
+static const char full[] = "it and its branches have as many processes as "
+    "they may (limits.pids), or as much memory; end a branch with "
+    "sandbox_stop, or processes, and fork it then";
 
 static void
 ask_for_leader(struct family *f, struct keeper_proc *keeper,
@@ -127,8 +135,8 @@ family_offer(struct family *f)
 {
 	struct sandbox *sb;
 
-	if (f->turn != NULL || f->branching != NULL || f->leader == NULL ||
-	    !f->leader->ready || f->leader->call != NULL)
+	if (f->turn != NULL || f->leader == NULL || !f->leader->ready ||
+	    f->leader->branching > 0 || f->leader->call != NULL)
 		return;
 	if ((sb = next_turn(f)) == NULL)
 		return;
@@ -140,11 +148,27 @@ family_offer(struct family *f)
 	f->all->observer->runnable(f->job, f->all->arg);
 }
 
+static struct sandbox *
+sandbox_of(struct family *f, uint64_t state)
+{
+	struct sandbox *sb;
+
+	TAILQ_FOREACH(sb, &f->all->list, entry)
+		if (sb->family == f && sb->state == state)
+			return sb;
+	return NULL;
+}
+
 static void
 on_ready(struct leader_proc *l, void *arg)
 {
-	family_offer(arg);
-	sandbox_opened(arg);
+	struct family *f = arg;
+	struct sandbox *sb;
+
+	family_offer(f);
+	/* As yet there is one at most. */
+	if ((sb = sandbox_of(f, 0)) != NULL)
+		sandbox_opened(sb);
 }
 
 static void
@@ -165,34 +189,28 @@ on_free(struct leader_proc *l, enum session_fate fate, void *arg)
 	all->observer->available(all->arg);
 }
 
-static struct sandbox *
-sandbox_of(struct family *f, uint64_t state)
-{
-	struct sandbox *sb;
-
-	TAILQ_FOREACH(sb, &f->all->list, entry)
-		if (sb->family == f && sb->state == state)
-			return sb;
-	return NULL;
-}
-
 static void
-on_branched(struct leader_proc *l, uint64_t state, int made, void *arg)
+on_branched(struct leader_proc *l, const struct msg_SESSION_BRANCHED *m,
+    void *arg)
 {
 	struct family *f = arg;
 	struct sandbox *sb = f->branching;
 
-	if (sb == NULL || sb->state != state) {
+	if (sb == NULL || sb->state != m->branch) {
 		/* Ended meanwhile. */
-		leader_proc_stop(l, state);
+		leader_proc_stop(l, m->branch);
+		family_offer(f);
 		return;
 	}
 	f->branching = NULL;
 	sb->waits = 0;
-	if (!made)
-		sandbox_end(sb, VERDICT_LOST, xstrdup("it could not be made: "
-		    "a session with threads cannot be forked, nor one at its "
-		    "limit of processes"));
+	if (m->made)
+		sandbox_opened(sb);
+	else {
+		f->all->counts.opened--;
+		sandbox_end(sb, VERDICT_BUSY, xstrdup(m->threads ? threaded :
+		    full));
+	}
 	family_offer(f);
 }
 
@@ -229,8 +247,8 @@ on_gone(struct leader_proc *l, const char *why, void *arg)
 		next = TAILQ_NEXT(sb, entry);
 		if (sb->family != f)
 			continue;
-		all->counts.lost += f->opener == NULL;
-		sandbox_end(sb, VERDICT_LOST, xstrdup(f->opener != NULL &&
+		all->counts.lost += sb->opener == NULL;
+		sandbox_end(sb, VERDICT_LOST, xstrdup(sb->opener != NULL &&
 		    why != NULL ? why : lost));
 	}
 	family_free(f);

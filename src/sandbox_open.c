@@ -77,11 +77,42 @@ sandboxes_start(struct sandboxes *all, struct job *job,
 	    !may_hold(all, source->environment, why)))
 		return -1;
 	f = family_new_from(all, source);
-	f->opener = job;
 	sb = sandbox_new(all, f, ask->owner, job->spec.policy,
 	    sandboxes_ttl(all, ask->ttl_ms));
+	sb->opener = job;
 	job->spec.sandbox = sb;
 	return 0;
+}
+
+int
+sandboxes_may_branch(const struct sandboxes *all, const struct sandbox *from,
+    char **why)
+{
+	const struct family *f = from->family;
+
+	if (!sandboxes_have_room(all, why))
+		return 0;
+	if (!from->waits && !sandbox_is_busy(from) && f->turn == NULL &&
+	    f->leader != NULL && f->leader->ready &&
+	    f->leader->branching == 0)
+		return 1;
+	*why = xstrdup("The session has a call under way, or one of its "
+	    "branches has; fork it when that is answered.");
+	return 0;
+}
+
+void
+sandboxes_branch(struct sandboxes *all, struct job *job)
+{
+	struct sandbox *from = job->spec.opens->from, *sb;
+	struct family *f = from->family;
+
+	sb = sandbox_new(all, f, from->owner, from->policy, from->idle_ms);
+	sb->waits = 1;
+	sb->opener = job;
+	job->spec.sandbox = sb;
+	f->branching = sb;
+	sb->state = leader_proc_branch(f->leader, from->state);
 }
 
 void
@@ -90,7 +121,7 @@ sandboxes_give_up(struct sandboxes *all, struct job *job)
 	struct sandbox *sb = job->spec.sandbox;
 
 	job->spec.sandbox = NULL;
-	sb->family->opener = NULL;
+	sb->opener = NULL;
 	sandbox_end(sb, VERDICT_CANCELLED, xstrdup("nobody waited for it"));
 }
 
@@ -101,16 +132,14 @@ sandboxes_have_source(const struct sandboxes *all)
 }
 
 void
-sandbox_opened(struct family *f)
+sandbox_opened(struct sandbox *sb)
 {
-	struct sandboxes *all = f->all;
-	struct job *job = f->opener;
-	struct sandbox *sb;
+	struct sandboxes *all = sb->family->all;
+	struct job *job = sb->opener;
 
 	if (job == NULL)
 		return;
-	sb = job->spec.sandbox;
-	f->opener = NULL;
+	sb->opener = NULL;
 	job->spec.sandbox = NULL;
 	memcpy(job->result.opened, sb->handle, sizeof job->result.opened);
 	job->result.opened_ttl_ms = sb->idle_ms;

@@ -25,7 +25,6 @@ struct family {
 	uint64_t		 generation;	/* 0: that of all */
 	char			*environment;	/* held by it, or NULL */
 	char			*packages;	/* asked for, or NULL */
-	struct job		*opener;	/* until the leader is ready */
 };
 
 struct sandbox {
@@ -36,6 +35,7 @@ struct sandbox {
 	struct family		*family;
 	uint64_t		 state;		/* of the leader */
 	int			 waits;		/* for its leader or branch */
+	struct job		*opener;	/* until it is there, or NULL */
 	TAILQ_HEAD(, job)	 jobs;		/* wait for their turn */
 	uint64_t		 idle_ms;
 	uint64_t		 until_us;	/* absolute end */
@@ -101,8 +101,8 @@ void	family_offer(struct family *);
 
 /* --- sandbox_open.c */
 
-/* The leader of a session that a job waits for is ready. */
-void	sandbox_opened(struct family *);
+/* It is there: the job that waits for it, if one does, is told. */
+void	sandbox_opened(struct sandbox *);
 
 /* --- sandboxes.c */
 

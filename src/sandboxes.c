@@ -43,7 +43,7 @@ int
 sandbox_is_busy(const struct sandbox *sb)
 {
 	return sb->family->turn == sb || sb->family->branching == sb ||
-	    sb->family->opener != NULL || !TAILQ_EMPTY(&sb->jobs);
+	    sb->opener != NULL || !TAILQ_EMPTY(&sb->jobs);
 }
 
 struct sandbox *
@@ -135,12 +135,11 @@ sandbox_end(struct sandbox *sb, enum verdict verdict, char *why)
 {
 	struct family *f = sb->family;
 	struct sandboxes *all = f->all;
-	struct job *opener = f->opener;
+	struct job *opener = sb->opener;
 	char *said = opener != NULL ? xstrdup(why) : NULL;
 	int running = f->turn == sb && f->job == NULL && f->leader != NULL &&
 	    f->leader->call != NULL;
 
-	f->opener = NULL;
 	log_debug("session %.8s... ended: %s", sb->handle, why);
 	TAILQ_REMOVE(&all->list, sb, entry);
 	all->n--;
@@ -218,27 +217,6 @@ sandboxes_find(struct sandboxes *all, const char *handle, const char *owner,
 	return NULL;
 }
 
-const char *
-sandboxes_branch(struct sandboxes *all, struct sandbox *from, char **why)
-{
-	struct family *f = from->family;
-	struct sandbox *sb;
-
-	if (!sandboxes_have_room(all, why))
-		return NULL;
-	if (from->waits || sandbox_is_busy(from) || f->turn != NULL ||
-	    f->branching != NULL || f->leader == NULL || !f->leader->ready) {
-		*why = xstrdup("The session has a call under way, or one of "
-		    "its branches has; fork it when that is answered.");
-		return NULL;
-	}
-	sb = sandbox_new(all, f, from->owner, from->policy, from->idle_ms);
-	sb->waits = 1;
-	f->branching = sb;
-	sb->state = leader_proc_branch(f->leader, from->state);
-	return sb->handle;
-}
-
 void
 sandboxes_stop(struct sandboxes *all, struct sandbox *sb)
 {
@@ -275,12 +253,6 @@ enum policy
 sandbox_policy(const struct sandbox *sb)
 {
 	return sb->policy;
-}
-
-uint64_t
-sandbox_idle_ms(const struct sandbox *sb)
-{
-	return sb->idle_ms;
 }
 
 void

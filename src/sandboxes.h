@@ -28,8 +28,8 @@ struct sandboxes_observer {
 	void	(*failed)(struct job *, int taken, void *arg);
 	/* A job has ended, so that another one may run. */
 	void	(*available)(void *arg);
-	/* The job of sandboxes_start() is the caller's again: its session is
-	 * there (why NULL), or has ended before it was. */
+	/* The job of sandboxes_start() or sandboxes_branch() is the caller's
+	 * again: its session is there (why NULL), or has ended before it was. */
 	void	(*opened)(struct job *, enum verdict, const char *why,
 		    void *arg);
 };
@@ -73,16 +73,15 @@ const char	*sandbox_packages(const struct sandbox *);
 /* The session with this handle, if it is this owner's. */
 struct sandbox	*sandboxes_find(struct sandboxes *, const char *handle,
 		    const char *owner, char **why);
-/* Another one that starts from the state of this one. */
-const char	*sandboxes_branch(struct sandboxes *, struct sandbox *,
-		    char **why);
+/* Whether another one can be started from the state of this one. */
+int		 sandboxes_may_branch(const struct sandboxes *,
+		    const struct sandbox *, char **why);
 /* Ends it; its calls are answered first. */
 void		 sandboxes_stop(struct sandboxes *, struct sandbox *);
 /* Ends all of an owner that is gone. */
 void		 sandboxes_stop_owner(struct sandboxes *, const char *owner);
 const char	*sandbox_handle(const struct sandbox *);
 enum policy	 sandbox_policy(const struct sandbox *);
-uint64_t	 sandbox_idle_ms(const struct sandbox *);
 
 /* --- what the dispatcher does */
 
@@ -90,6 +89,9 @@ uint64_t	 sandbox_idle_ms(const struct sandbox *);
  * 0, or -1 with *why if there is no room. */
 int		 sandboxes_start(struct sandboxes *, struct job *,
 		    const struct sandbox_source *, char **why);
+/* Starts the branch that a job with spec.opens->from asks for, of a session
+ * that may have one; opened() follows. */
+void		 sandboxes_branch(struct sandboxes *, struct job *);
 /* The job wants it no more, and hears nothing of it. */
 void		 sandboxes_give_up(struct sandboxes *, struct job *);
 /* Whether there are processes to start sessions from. */

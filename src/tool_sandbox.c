@@ -183,14 +183,16 @@ static enum tool_outcome
 fork_session(struct tool_call *c)
 {
 	struct sandbox *sb;
-	const char *handle;
 	char *why;
 
-	if ((sb = find(c, &why)) == NULL)
+	if ((sb = find(c, &why)) == NULL ||
+	    !sandboxes_may_branch(c->sandboxes, sb, &why))
 		return refuse(c, why);
-	handle = sandboxes_branch(c->sandboxes, sb, &why);
-	return handle == NULL ? refuse(c, why) : answer_handle(c, handle,
-	    sandbox_idle_ms(sb));
+	/* Answered when it is there. */
+	c->spec.opens = xcalloc(1, sizeof *c->spec.opens);
+	c->spec.opens->from = sb;
+	c->spec.policy = c->policy;
+	return TOOL_JOB;
 }
 
 char *

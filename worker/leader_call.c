@@ -242,7 +242,8 @@ begin(int is_call, uint64_t id, struct leader_state *from)
 static void
 end_branch(int made)
 {
-	SEND(SESSION_BRANCHED, .branch = birth.id, .made = made);
+	SEND(SESSION_BRANCHED, .branch = birth.id, .made = made,
+	    .threads = 0);
 	birth.active = 0;
 	if (birth.last)
 		stop_state(birth.from);
@@ -311,11 +312,11 @@ on_branch(const struct msg_SESSION_BRANCH *m)
 {
 	struct link_message lm = { .op = LINK_BRANCH };
 	struct leader_state *st = find(m->state);
-	int fds[1];
+	int fds[1], threads = st != NULL && leader_threads(st);
 
-	if (st == NULL || birth.active || leader_threads(st) ||
-	    free_slot() == NULL) {
-		SEND(SESSION_BRANCHED, .branch = m->branch, .made = 0);
+	if (st == NULL || birth.active || threads || free_slot() == NULL) {
+		SEND(SESSION_BRANCHED, .branch = m->branch, .made = 0,
+		    .threads = threads);
 		return;
 	}
 	begin(0, m->branch, st);

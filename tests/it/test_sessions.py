@@ -439,3 +439,25 @@ def test_many_at_once():
             "session: mean %.0f KiB, largest %.0f KiB" % (OPEN, took, mean,
             max(sizes)))
         assert mean < 4096
+
+
+def test_fork_is_refused_while_threads_go_on(session):
+    session.run("import threading\ne = threading.Event()\nx = 1\n"
+        "t = threading.Thread(target=e.wait, daemon=True)\nt.start()")
+    answer = call(session.client, "sandbox_fork", session_id=session.handle)
+    assert answer.is_error and "threads" in answer.text, answer
+    assert "structuredContent" not in answer.result
+    assert session.run("e.set(); t.join(); x").rest == "value: 1"
+    with session.fork() as branch:
+        assert branch.run("x").rest == "value: 1"
+
+
+def test_stopping_a_branch_at_once_does_no_harm(session):
+    """The session's next call may follow while its process is still being
+    copied for a branch that nobody wants any more."""
+    session.run("x = 1")
+    for _ in range(20):
+        session.client.cancel(session.client.request("tools/call", {
+            "name": "sandbox_fork",
+            "arguments": {"session_id": session.handle}}))
+        assert session.run("x").rest == "value: 1"
