@@ -15,6 +15,10 @@
 	X(pids,         "pids")		/* processes and threads */	\
 	X(fds,          "fds")		/* open descriptors */
 
+/* A session is two processes while a call runs, the state before it and the
+ * call: all of them together may use so many times the memory of a job. */
+#define LIMIT_SESSION_MEMORY	2
+
 struct limits {
 #define X(field, key) uint64_t field;
 	LIMIT_LIST(X)

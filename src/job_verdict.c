@@ -133,9 +133,18 @@ reason_cpu(const struct job *job)
 static char *
 reason_memory(const struct job *job)
 {
-	char limit[32];
+	char limit[32], all[32];
 
 	size_text(job->spec.limits.memory, limit, sizeof limit);
+	size_text(job->spec.limits.memory * LIMIT_SESSION_MEMORY, all,
+	    sizeof all);
+	if (job->spec.session[0] != '\0')
+		return say("The program needed more memory than its session "
+		    "may have, %s with the variables that it would be rolled "
+		    "back to (%s a process where no control group counts it; "
+		    "peak %llu KiB resident); work on smaller pieces of "
+		    "data, or delete variables.", all, limit,
+		    (unsigned long long)job->result.peak_kib);
 	return say("The program needed more memory than its limit of %s "
 	    "(peak %llu KiB resident); work on smaller pieces of data.",
 	    limit, (unsigned long long)job->result.peak_kib);

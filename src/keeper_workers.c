@@ -176,9 +176,8 @@ keeper_workers_asked(struct keeper_workers *all, uint64_t id,
 	struct limits lim = *limits;
 	struct keeper_worker *w;
 
-	/* A session is two processes while a call runs. */
 	if (session) {
-		lim.memory *= 2;
+		lim.memory *= LIMIT_SESSION_MEMORY;
 		lim.pids += lim.pids != 0 ? SESSION_PIDS : 0;
 	}
 	if (all->cgroup != NULL &&

@@ -32,11 +32,28 @@ static const struct tool_param handle_params[] = {
 
 #define NPARAMS(p)	(sizeof(p) / sizeof((p)[0]))
 
+/* A sentence, or nothing without a limit. */
+static void
+describe_memory(const struct conf *conf, char *buf, size_t len)
+{
+	char all[32];
+
+	*buf = '\0';
+	if (conf->limits_memory == 0)
+		return;
+	size_text(conf->limits_memory * LIMIT_SESSION_MEMORY, all,
+	    sizeof all);
+	snprintf(buf, len, "  A session may have %s of memory in all; what a "
+	    "call changes of its variables counts twice until the call has "
+	    "ended.", all);
+}
+
 static json_t *
 describe_initialize(const struct conf *conf)
 {
-	char ttl[32], most[32], age[32];
+	char ttl[32], most[32], age[32], memory[256];
 
+	describe_memory(conf, memory, sizeof memory);
 	duration_text(conf->sessions_ttl, ttl, sizeof ttl);
 	duration_text(conf->sessions_ttl_max, most, sizeof most);
 	duration_text(conf->sessions_max_age, age, sizeof age);
@@ -53,8 +70,8 @@ describe_initialize(const struct conf *conf)
 	    "up to it.  Each answer says session: kept, rolled_back or lost. "
 	    " Processes that a call starts end with it.  The session ends "
 	    "after %s without a call (ttl asks for more, at most %s), after "
-	    "%s in any case, and with this server.%s", ttl, most, age,
-	    conf->deps_dir[0] == '\0' ? "" : "  Packages that dependencies "
+	    "%s in any case, and with this server.%s%s", ttl, most, age,
+	    memory, conf->deps_dir[0] == '\0' ? "" : "  Packages that dependencies "
 	    "names are installed first and are there in every call."),
 	    "annotations", tool_annotations("Start a session", 0, 0));
 }

@@ -116,7 +116,7 @@ def test_only_new_files_come_back(session):
 
 
 def test_processes_end_with_the_call(session, daemon):
-    if "strong+" not in daemon.log_tail(200):
+    if daemon.wait_log(r"sandbox: (\S+)")[1] != "strong+":
         pytest.skip("programs may not start processes here")
     start = "import subprocess, sys\np = subprocess.Popen([sys.executable, " \
         "'-c', %r])\nsys.stdout.write(p.stdout.read(1) if p.stdout else '')\n"
@@ -134,7 +134,7 @@ def test_processes_end_with_the_call(session, daemon):
 
 
 def test_fork_bomb(session, daemon):
-    if "strong+" not in daemon.log_tail(200):
+    if daemon.wait_log(r"sandbox: (\S+)")[1] != "strong+":
         pytest.skip("programs may not start processes here")
     session.run("x = 1")
     answer = session.run("import os\nwhile True:\n    try: os.fork()\n"
@@ -148,7 +148,7 @@ def test_fork_bomb(session, daemon):
 
 
 def test_forked_child_ends_as_elsewhere(session, daemon):
-    if "strong+" not in daemon.log_tail(200):
+    if daemon.wait_log(r"sandbox: (\S+)")[1] != "strong+":
         pytest.skip("programs may not start processes here")
     answer = session.run("import os, sys\nx = 1\npid = os.fork()\n"
         "if pid == 0:\n    print('child', flush=True)\n    x = 2\n"
@@ -461,3 +461,25 @@ def test_stopping_a_branch_at_once_does_no_harm(session):
             "name": "sandbox_fork",
             "arguments": {"session_id": session.handle}}))
         assert session.run("x").rest == "value: 1"
+
+
+def test_what_is_said_of_memory_is_true():
+    """A session may have twice limits.memory, and says so."""
+    with harness.Daemon(dict(harness.LIGHT, **{"limits.memory": "64m"})) \
+            as daemon, daemon.connect() as client:
+        if "cgroup" not in daemon.wait_log("sandbox: (.*)")[1]:
+            pytest.skip("no control group counts memory here")
+        about = {tool["name"]: tool["description"]
+            for tool in client.rpc("tools/list")["result"]["tools"]}
+        assert "64 MiB of memory" in about["run_python"]
+        assert "128 MiB of memory" in about["sandbox_initialize"]
+        big = "x = bytearray(90 << 20)"
+        answer = client.run(big)
+        assert answer.verdict == "memory" and " 64 MiB" in answer.text
+        with Session(client) as session:
+            assert session.run(big).verdict == "ok"
+            change = session.run("for i in range(0, len(x), 4096): x[i] = 1")
+            assert change.verdict == "memory", change
+            assert fate(change) == "rolled_back"
+            assert " 128 MiB" in change.text and "(64 MiB" in change.text
+            assert session.run("x[0], len(x) >> 20").rest == "value: (0, 90)"
