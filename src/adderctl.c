@@ -24,7 +24,12 @@ static const struct command {
 } commands[] = {
 	{ "doctor", "doctor [--json] [--own [-- adderd-option ...]]",
 	    ctl_doctor },
-	{ "run", "run [-i] [-o dir] [-t seconds] file | -", ctl_run },
+	{ "run", "run [-i] [-d package]... [-f file[:name]]... [-o dir]\n"
+	    "                    [-S session_id] [-t seconds] file | -",
+	    ctl_run },
+	{ "session", "session start [-d package]... [-t seconds] |\n"
+	    "                    fork session_id | stop session_id",
+	    ctl_session },
 	{ "status", "status [--json]", ctl_status },
 };
 
@@ -85,6 +90,7 @@ main(int argc, char **argv)
 	};
 	const char *sock = getenv("ADDER_SOCKET");
 	const struct command *command;
+	static char name[32];
 	int opt;
 
 	if (sock == NULL || *sock == '\0')
@@ -113,6 +119,9 @@ main(int argc, char **argv)
 	command = find_command(argv[optind]);
 	argc -= optind;
 	argv += optind;
+	/* getopt(3) puts it before what it says of an option. */
+	snprintf(name, sizeof name, "adderctl: %s", command->name);
+	argv[0] = name;
 	optind = 0;		/* glibc: start over with another argv */
 	/* A server that goes away is an error message, not a signal. */
 	signal(SIGPIPE, SIG_IGN);

@@ -17,6 +17,7 @@
 /* One command; argv[0] is its name.  Returns the exit status. */
 int	ctl_run(const char *sock, int argc, char **argv);
 int	ctl_doctor(const char *sock, int argc, char **argv);
+int	ctl_session(const char *sock, int argc, char **argv);
 int	ctl_status(const char *sock, int argc, char **argv);
 
 /* --- ctl_client.c: an MCP session over the Unix socket, blocking */
@@ -36,6 +37,17 @@ void		 ctl_client_close(struct ctl_client **);
  */
 json_t		*ctl_client_call(struct ctl_client *, const char *method,
 		    json_t *params);
+
+/* --- ctl_input.c: new references; a failure ends the program as above */
+
+/* The text of a file, or with "-" of standard input. */
+json_t		*ctl_input_text(const char *path);
+/* "path" or "path:name" as an item of the argument files. */
+json_t		*ctl_input_file(const char *);
+/* The value of an option, which is named in the message. */
+json_t		*ctl_input_argument(const char *option, const char *value);
+/* A number of seconds above 0; what names it in the message. */
+double		 ctl_input_seconds(const char *what, const char *value);
 
 /* --- ctl_save.c: images and files of an answer */
 

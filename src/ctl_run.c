@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +13,48 @@
 struct run_options {
 	const char	*file;		/* "-" is standard input */
 	const char	*save_dir;	/* NULL: only name what came */
+	const char	*session;	/* NULL: a process of its own */
 	double		 timeout;	/* seconds, 0 for the server's */
 	int		 pass_stdin;
+	json_t		*files;		/* for the argument files */
+	json_t		*packages;	/* for the argument dependencies */
 };
 
 static void
 parse_options(int argc, char **argv, struct run_options *o)
 {
-	char *end;
+	static const struct option options[] = {
+		{ "dep", required_argument, NULL, 'd' },
+		{ "file", required_argument, NULL, 'f' },
+		{ "session", required_argument, NULL, 'S' },
+		{ "timeout", required_argument, NULL, 't' },
+		{ NULL, 0, NULL, 0 }
+	};
 	int opt;
 
-	while ((opt = getopt(argc, argv, "io:t:")) != -1) {
+	while ((opt = getopt_long(argc, argv, "d:f:io:S:t:", options,
+	    NULL)) != -1) {
 		switch (opt) {
+		case 'd':
+			json_array_append_new(o->packages,
+			    ctl_input_argument("--dep", optarg));
+			break;
+		case 'f':
+			json_array_append_new(o->files,
+			    ctl_input_file(optarg));
+			break;
 		case 'i':
 			o->pass_stdin = 1;
 			break;
 		case 'o':
 			o->save_dir = optarg;
 			break;
+		case 'S':
+			o->session = optarg;
+			break;
 		case 't':
-			o->timeout = strtod(optarg, &end);
-			if (end == optarg || *end != '\0' ||
-			    !isfinite(o->timeout) || o->timeout <= 0)
-				ctl_die(CTL_EXIT_USAGE, "run: the timeout "
-				    "must be a number of seconds above 0, "
-				    "not \"%s\"", optarg);
+			o->timeout = ctl_input_seconds("run: the timeout",
+			    optarg);
 			break;
 		default:
 			exit(CTL_EXIT_USAGE);
@@ -53,61 +69,23 @@ parse_options(int argc, char **argv, struct run_options *o)
 		    "the program and, by -i, what it reads; name a file");
 }
 
-/* All of a stream as a JSON string; name is for the error message. */
-static json_t *
-read_text(FILE *in, const char *name)
-{
-	char *text = NULL;
-	size_t len = 0, size = 0, n;
-	json_t *json;
-
-	do {
-		if (size - len < 65536) {
-			size = size * 2 + 65536;
-			text = xreallocarray(text, size, 1);
-		}
-		n = fread(text + len, 1, size - len, in);
-		len += n;
-	} while (n > 0);
-	if (ferror(in))
-		ctl_die(CTL_EXIT_INPUT, "cannot read %s: %s", name,
-		    strerror(errno));
-	json = json_stringn(text, len);
-	if (json == NULL)
-		ctl_die(CTL_EXIT_INPUT, "%s is no UTF-8 text, which is all "
-		    "that the protocol carries; convert it first", name);
-	free(text);
-	return json;
-}
-
-static json_t *
-read_file(const char *path)
-{
-	FILE *in;
-	json_t *json;
-
-	if (strcmp(path, "-") == 0)
-		return read_text(stdin, "standard input");
-	in = fopen(path, "r");
-	if (in == NULL)
-		ctl_die(CTL_EXIT_INPUT, "cannot open %s: %s", path,
-		    strerror(errno));
-	json = read_text(in, path);
-	fclose(in);
-	return json;
-}
-
 static json_t *
 call_arguments(const struct run_options *o)
 {
 	json_t *args = json_object();
 
-	json_object_set_new(args, "code", read_file(o->file));
+	json_object_set_new(args, "code", ctl_input_text(o->file));
 	if (o->timeout > 0)
 		json_object_set_new(args, "timeout", json_real(o->timeout));
 	if (o->pass_stdin)
-		json_object_set_new(args, "stdin",
-		    read_text(stdin, "standard input"));
+		json_object_set_new(args, "stdin", ctl_input_text("-"));
+	if (o->session != NULL)
+		json_object_set_new(args, "session_id",
+		    ctl_input_argument("--session", o->session));
+	if (json_array_size(o->packages) > 0)
+		json_object_set(args, "dependencies", o->packages);
+	if (json_array_size(o->files) > 0)
+		json_object_set(args, "files", o->files);
 	/* A terminal takes any length, and files come at once. */
 	return json_pack("{s:s, s:o, s:{s:b}}", "name", "run_python",
 	    "arguments", args, "_meta", "adder/whole", 1);
@@ -180,7 +158,8 @@ exit_status(const json_t *receipt, int is_error)
 int
 ctl_run(const char *sock, int argc, char **argv)
 {
-	struct run_options options = { 0 };
+	struct run_options options = { .files = json_array(),
+	    .packages = json_array() };
 	struct ctl_client *client;
 	const json_t *receipt;
 	json_t *params, *result;
@@ -188,6 +167,8 @@ ctl_run(const char *sock, int argc, char **argv)
 
 	parse_options(argc, argv, &options);
 	params = call_arguments(&options);
+	json_decref(options.files);
+	json_decref(options.packages);
 	client = ctl_client_open(sock);
 	result = ctl_client_call(client, "tools/call", params);
 	ctl_client_close(&client);

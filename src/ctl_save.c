@@ -93,24 +93,53 @@ safe_name(const char *name, int is_uri)
 	return safe;
 }
 
+/* The name that the program or the server gave it; NULL for none. */
+static char *
+given_name(const json_t *block)
+{
+	char *name = safe_name(json_string_value(json_object_get(block,
+	    "name")), 0);
+
+	if (name == NULL)
+		name = safe_name(json_string_value(json_object_get(
+		    json_object_get(block, "_meta"), "adder/name")), 0);
+	if (name == NULL)
+		name = safe_name(json_string_value(json_object_get(
+		    json_object_get(block, "resource"), "uri")), 1);
+	return name;
+}
+
 /* The caller frees. */
 static char *
 file_name(const json_t *block, const char *mime, unsigned count)
 {
-	const json_t *resource = json_object_get(block, "resource");
-	char *name, *subtype;
+	char *name = given_name(block), *subtype;
 
-	name = safe_name(json_string_value(json_object_get(block, "name")),
-	    0);
-	if (name == NULL)
-		name = safe_name(json_string_value(json_object_get(resource,
-		    "uri")), 1);
 	if (name != NULL)
 		return name;
 	subtype = safe_name(mime, 0);
 	xasprintf(&name, "result-%u.%s", count,
 	    subtype != NULL ? subtype : "bin");
 	free(subtype);
+	return name;
+}
+
+/* Another name if one of this answer has it: a/x.png and b/x.png are both
+ * x.png here.  Takes name over; the caller frees. */
+static char *
+unused_name(char *name, unsigned count)
+{
+	static json_t *used;
+	char *other;
+
+	if (used == NULL)
+		used = json_object();
+	if (json_object_get(used, name) != NULL) {
+		xasprintf(&other, "%u-%s", count, name);
+		free(name);
+		name = other;
+	}
+	json_object_set_new(used, name, json_true());
 	return name;
 }
 
@@ -175,7 +204,7 @@ ctl_save(const json_t *block, const char *dir, unsigned count)
 
 	if (mime == NULL)
 		mime = "application/octet-stream";
-	name = file_name(block, mime, count);
+	name = unused_name(file_name(block, mime, count), count);
 	if (!json_is_string(data) && !json_is_string(text))
 		fprintf(stderr, "adderctl: file %s, %s: %s\n", name, mime,
 		    uri != NULL ? uri : "without content");

@@ -62,6 +62,22 @@ side_fits(const struct parts *p, const struct job_file *f)
 	return side > 0 && side <= p->options->max_image_px;
 }
 
+/* An image has no member for a name, and no client minds more of _meta. */
+static json_t *
+picture_meta(const struct parts *p, const struct job_file *f)
+{
+	json_t *meta = json_pack("{s:o}", "adder/name", json_text(f->name,
+	    strlen(f->name)));
+	char *uri;
+
+	if (f->kept == NULL)
+		return meta;
+	uri = run_uri(p->run_id, f->kept);
+	json_object_set_new(meta, "adder/uri", json_string(uri));
+	free(uri);
+	return meta;
+}
+
 static int
 add_picture(struct parts *p, const struct job_file *f)
 {
@@ -73,11 +89,12 @@ add_picture(struct parts *p, const struct job_file *f)
 	if (mime == NULL || !side_fits(p, &shown) ||
 	    (p->options->max_images > 0 &&
 	    p->images + cost > p->options->max_images) ||
-	    take_room(p, cost + 128) == -1)
+	    take_room(p, cost + 6 * strlen(f->name) + 512) == -1)
 		return -1;
 	data = base64_encode(shown.data, shown.len);
-	json_array_append_new(p->content, json_pack("{s:s, s:s, s:s}",
-	    "type", "image", "data", data, "mimeType", mime));
+	json_array_append_new(p->content, json_pack("{s:s, s:s, s:s, s:o}",
+	    "type", "image", "data", data, "mimeType", mime, "_meta",
+	    picture_meta(p, f)));
 	free(data);
 	p->images += cost;
 	p->shown++;

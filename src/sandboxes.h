@@ -28,8 +28,9 @@ struct sandboxes_observer {
 	void	(*failed)(struct job *, int taken, void *arg);
 	/* A job has ended, so that another one may run. */
 	void	(*available)(void *arg);
-	/* The job of sandboxes_start() or sandboxes_branch() is the caller's
-	 * again: its session is there (why NULL), or has ended before it was. */
+	/* The job of sandboxes_start() or sandboxes_branch() is the
+	 * caller's again: its session is there (why NULL), or has ended
+	 * before it was. */
 	void	(*opened)(struct job *, enum verdict, const char *why,
 		    void *arg);
 };

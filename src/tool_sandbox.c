@@ -71,8 +71,9 @@ describe_initialize(const struct conf *conf)
 	    " Processes that a call starts end with it.  The session ends "
 	    "after %s without a call (ttl asks for more, at most %s), after "
 	    "%s in any case, and with this server.%s%s", ttl, most, age,
-	    memory, conf->deps_dir[0] == '\0' ? "" : "  Packages that dependencies "
-	    "names are installed first and are there in every call."),
+	    memory, conf->deps_dir[0] == '\0' ? "" : "  Packages that "
+	    "dependencies names are installed first and are there in every "
+	    "call."),
 	    "annotations", tool_annotations("Start a session", 0, 0));
 }
 

@@ -4,6 +4,7 @@ exits with.  No adderd is needed."""
 import base64
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -118,6 +119,67 @@ def test_run_passes_standard_input_on_request(server, ctl, tmp_path):
         "code": "print(input())", "stdin": "line\n"}
 
 
+def test_run_sends_files_packages_and_session(server, ctl, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.csv").write_text("1,é\n")
+    (tmp_path / "b.bin").write_bytes(b"\xff\x00")
+    (tmp_path / "a:b").write_text("")
+    fake = server(tools__call=call_result())
+    result = ctl("run", "--file", "./data/a.csv", "-f", "data/a.csv:x/y",
+        "--file=%s" % (tmp_path / "b.bin"), "-f", "data/../b.bin", "-f",
+        "a:b", "--dep", "one", "-d", "two>=2", "--session", "vm_1", "-",
+        stdin=b"1")
+    assert result.returncode == 0, result
+    assert fake.received[2]["params"]["arguments"] == {"code": "1",
+        "dependencies": ["one", "two>=2"], "session_id": "vm_1", "files": [
+            {"path": "data/a.csv", "text": "1,é\n"},
+            {"path": "x/y", "text": "1,é\n"},
+            {"path": "b.bin", "base64": "/wA="},
+            {"path": "b.bin", "base64": "/wA="},
+            {"path": "a:b", "text": ""}]}
+
+
+@pytest.mark.parametrize("path", ["nowhere", ".", "..", "a..b", "x:y"])
+def test_a_file_that_cannot_be_read(ctl, path):
+    result = ctl("run", "-f", path, "-", stdin=b"1")
+    assert result.returncode == 66
+    assert result.stderr.startswith(b"adderctl: cannot ")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_sessions(server, ctl):
+    fake = server(tools__call={"content": [text("session_id: vm_1\n...")],
+        "isError": False, "structuredContent": {"session_id": "vm_1"}})
+    result = ctl("session", "start", "--dep", "one", "-d", "two", "-t", "60")
+    assert (result.returncode, result.stdout) == (0, b"vm_1\n"), result
+    assert fake.received[2]["params"] == {"name": "sandbox_initialize",
+        "arguments": {"ttl": 60, "dependencies": ["one", "two"]}}
+
+
+@pytest.mark.parametrize("command", ["fork", "stop"])
+def test_a_refused_session(server, ctl, command):
+    fake = server(tools__call={"content": [text("There is none.")],
+        "isError": True})
+    result = ctl("session", command, "vm_1")
+    assert (result.returncode, result.stdout) == (125, b"")
+    assert result.stderr == b"adderctl: There is none.\n"
+    assert fake.received[2]["params"] == {"name": {"fork": "sandbox_fork",
+        "stop": "sandbox_stop"}[command], "arguments": {
+        "session_id": "vm_1"}}
+
+
+@pytest.mark.parametrize("args", [("doctor", "--bogus"), ("run", "--bogus"),
+    ("run", "-t", "x", "-"), ("run", "-t", "-1", "-"), ("run",), ("run", "-x"),
+    ("status", "--bogus"), ("status", "x"), ("doctor", "x"), ("session",),
+    ("session", "x"), ("session", "start", "x"), ("session", "stop"),
+    ("session", "start", "-x"), ("session", "start", "-t", "nan"),
+    ("session", "fork", "a", "b"), ("bogus",), ("--bogus",)])
+def test_a_wrong_command_line_is_reported_by_the_programs_name(ctl, args):
+    result = ctl(*args)
+    assert (result.returncode, result.stdout) == (64, b"")
+    assert re.match(rb"(\S*/)?adderctl: \S", result.stderr), result.stderr
+
+
 def test_run_without_output_prints_the_hint_to_stderr(server, ctl):
     server(tools__call=call_result(content=[text("(no output)")],
                                    stdout_bytes=0))
@@ -146,6 +208,14 @@ def test_images_and_files_are_saved_once_and_never_outside(
     encoded = base64.b64encode(data).decode()
     answer = call_result(content=[
         {"type": "image", "mimeType": "image/png", "data": encoded},
+        {"type": "image", "mimeType": "image/png", "data": encoded,
+         "_meta": {"adder/name": "out/a.png"}},
+        {"type": "image", "mimeType": "image/png", "data": "AAAA",
+         "_meta": {"adder/name": "other/a.png"}},
+        {"type": "image", "mimeType": "image/png", "data": encoded,
+         "_meta": {"adder/name": "figure-1.png"}},
+        {"type": "image", "mimeType": "image/png", "data": encoded,
+         "_meta": {"adder/name": "../.profile"}},
         {"type": "resource", "resource": {
             "uri": "adder://run/x/a%2F..%2f..%2Fevil%20x.bin",
             "blob": encoded}},
@@ -165,8 +235,11 @@ def test_images_and_files_are_saved_once_and_never_outside(
     assert (out / "t.txt").read_text() == "mine"
     assert b"adderctl: cannot save out/t.txt: File exists" in result.stderr
     assert b"l.csv" in result.stderr
+    assert (out / "a.png").read_bytes() == data
+    assert (out / "3-a.png").read_bytes() == bytes(3)
     assert sorted(p.name for p in out.iterdir()) == [
-        "evil x.bin", "result-1.png", "t.txt"]
+        "3-a.png", "a.png", "evil x.bin", "figure-1.png", "result-1.png",
+        "result-5.png", "t.txt"]
 
 
 def test_an_image_is_named_when_it_is_not_saved(server, ctl, tmp_path):

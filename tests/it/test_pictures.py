@@ -3,10 +3,12 @@ behind a link."""
 
 import base64
 import re
+import subprocess
 import struct
 
 import pytest
 
+import harness
 from harness import Answer
 from test_http import Http
 
@@ -191,3 +193,20 @@ def test_programs_get_the_original(daemon, client):
             {"Accept": "application/json"})
         data = base64.b64decode(reply.json["images"][0]["data"])
         assert png_size(data) == (2400, 1200)
+
+
+def test_a_picture_keeps_the_name_of_its_file(daemon, client, tmp_path):
+    code = FIGURE + "import os\nos.mkdir('d')\nplt.plot([1, 3])\n" \
+        "plt.savefig('a.png')\nplt.figure()\nplt.plot([2, 1])\n" \
+        "plt.savefig('d/b.png')\nplt.figure()\nplt.plot([9])\nNone\n"
+    answer = client.run(code, timeout=60)
+    assert sorted(c["_meta"]["adder/name"] for c in answer.content
+        if c["type"] == "image") == ["a.png", "d/b.png",
+            "figure-3.png"]
+    (tmp_path / "p.py").write_text(code)
+    ran = subprocess.run([harness.build_dir() / "adderctl", "-s",
+        daemon.socket_path, "run", "-t", "60", "-o", ".", "p.py"],
+        cwd=tmp_path, capture_output=True)
+    assert ran.returncode == 0, ran
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.png", "b.png",
+        "figure-3.png", "p.py"]
