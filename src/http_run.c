@@ -315,8 +315,10 @@ run_checked(struct http_run *h, struct http_request *r, json_t *args)
 	run_prepare(h, r, args, &t);
 	if (tool_run_python.call(&t) == TOOL_JOB)
 		run_start(h, r, &t, wants_events(r) ? RUN_EVENTS : RUN_JSON);
-	else
+	else {
+		free(t.note);
 		answer_refusal(r, t.result);
+	}
 }
 
 /* What is in the query is never passed over in silence; -1 after an answer. */

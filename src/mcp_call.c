@@ -189,7 +189,7 @@ on_done(struct job *job, const struct job_result *r, void *arg)
 	run_store_own(s->mcp->store, r->run_id, session_root(s));
 	resources_options(s, c->whole, &options);
 	result = r->opened[0] != '\0' ? result_of_session(r->opened,
-	    r->opened_ttl_ms) : result_of_job(r, c->note, &options);
+	    r->opened_ttl_ms, c->note) : result_of_job(r, c->note, &options);
 	log_debug("%s: run %s ended: %s, %" PRIu64 " us", s->name, r->run_id,
 	    verdict_name(r->verdict), r->wall_us);
 	if (c->live != NULL)
@@ -275,6 +275,7 @@ start(struct request *r, const struct tool *tool, json_t *args)
 		call_wait(call_new(r), tool, args);
 		return NULL;
 	case TOOL_ANSWER:
+		free(t.note);
 		break;
 	}
 	return t.result;

@@ -298,7 +298,7 @@ result_of_text(const char *text)
 }
 
 json_t *
-result_of_session(const char *handle, uint64_t ttl_ms)
+result_of_session(const char *handle, uint64_t ttl_ms, const char *note)
 {
 	char ttl[32];
 
@@ -306,7 +306,8 @@ result_of_session(const char *handle, uint64_t ttl_ms)
 	return json_pack("{s:[{s:s, s:o}], s:b, s:{s:s}}", "content",
 	    "type", "text", "text", json_textf("session_id: %s\nGive it to "
 	    "run_python as session_id.  The session ends after %s without a "
-	    "call.", handle, ttl), "isError", 0, "structuredContent",
+	    "call.%s%s", handle, ttl, note != NULL ? "  " : "",
+	    note != NULL ? note : ""), "isError", 0, "structuredContent",
 	    "session_id", handle);
 }
 

@@ -39,8 +39,9 @@ json_t	*result_receipt(const struct job_result *);
 const char *result_mime(const struct job_file *);
 json_t	*result_of_text(const char *text);
 /* A session that was started: its handle both as text and, for programs, by
- * itself. */
-json_t	*result_of_session(const char *handle, uint64_t ttl_ms);
+ * itself.  note as above. */
+json_t	*result_of_session(const char *handle, uint64_t ttl_ms,
+	    const char *note);
 /* A tool error: what is wrong with the call, for the model to read. */
 json_t	*result_of_error(const char *text);
 /* The same for a call that was not run, with a receipt. */

@@ -108,8 +108,6 @@ void	sandbox_opened(struct sandbox *);
 
 struct sandbox *sandbox_new(struct sandboxes *, struct family *,
 	    const char *owner, enum policy, uint64_t ttl_ms);
-/* The ttl that is granted to whoever asks for this one. */
-uint64_t sandboxes_ttl(const struct sandboxes *, uint64_t asked_ms);
 /* Ends it; why, taken over, is for those who ask for it later.  Its jobs fail
  * as cancelled where the owner wanted it, and else as lost. */
 void	sandbox_end(struct sandbox *, enum verdict, char *why);

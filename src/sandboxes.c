@@ -177,10 +177,13 @@ sandboxes_have_room(const struct sandboxes *all, char **why)
 uint64_t
 sandboxes_ttl(const struct sandboxes *all, uint64_t asked_ms)
 {
+	const struct conf *conf = all->conf;
+	uint64_t most = conf->sessions_ttl_max < conf->sessions_max_age ?
+	    conf->sessions_ttl_max : conf->sessions_max_age;
+
 	if (asked_ms == 0)
-		return all->conf->sessions_ttl;
-	return asked_ms < all->conf->sessions_ttl_max ? asked_ms :
-	    all->conf->sessions_ttl_max;
+		asked_ms = conf->sessions_ttl;
+	return asked_ms < most ? asked_ms : most;
 }
 
 const char *

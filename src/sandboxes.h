@@ -63,6 +63,9 @@ void		 sandboxes_counts(const struct sandboxes *,
 
 /* --- what tools ask for: NULL or -1 with *why, a sentence, the caller's */
 
+/* The ttl in milliseconds that is granted to whoever asks for this one; 0: for
+ * none. */
+uint64_t	 sandboxes_ttl(const struct sandboxes *, uint64_t asked_ms);
 /* ttl in milliseconds, 0 for the default; it is clamped, and *ttl says what
  * it became.  The handle stays the session's. */
 const char	*sandboxes_open(struct sandboxes *, const char *owner,

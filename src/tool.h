@@ -42,7 +42,8 @@ struct tool_call {
 	/* Out. */
 	json_t			*result;
 	struct job_spec		 spec;	/* but for principal */
-	char			*note;	/* NULL, or a sentence for the answer */
+	char			*note;	/* NULL, or a sentence for the answer,
+					 * the caller's to free */
 };
 
 struct tool {

@@ -111,7 +111,7 @@ refuse(struct tool_call *c, char *why)
 static enum tool_outcome
 answer_handle(struct tool_call *c, const char *handle, uint64_t ttl)
 {
-	c->result = result_of_session(handle, ttl);
+	c->result = result_of_session(handle, ttl, c->note);
 	return TOOL_ANSWER;
 }
 
@@ -149,6 +149,19 @@ initialize_later(struct tool_call *c, uint64_t ttl)
 	return TOOL_JOB;
 }
 
+static void
+note_lower_ttl(struct tool_call *c, double seconds, uint64_t ttl)
+{
+	uint64_t granted = sandboxes_ttl(c->sandboxes, ttl);
+	char text[32];
+
+	if (granted >= ttl)
+		return;
+	duration_text(granted, text, sizeof text);
+	xasprintf(&c->note, "The ttl of %.15g s was lowered to %s, the most "
+	    "that this server grants.", seconds, text);
+}
+
 static enum tool_outcome
 initialize(struct tool_call *c)
 {
@@ -165,10 +178,12 @@ initialize(struct tool_call *c)
 		    TTL_SENSIBLE_S, seconds, most);
 		return refuse(c, why);
 	}
-	if (value != NULL)
-		ttl = seconds * 1000;
 	if ((why = check_packages(c)) != NULL)
 		return refuse(c, why);
+	if (value != NULL) {
+		ttl = seconds * 1000;
+		note_lower_ttl(c, seconds, ttl);
+	}
 	if (c->spec.packages != NULL)
 		return initialize_later(c, ttl);
 	handle = sandboxes_open(c->sandboxes, c->owner, c->policy, &ttl,

@@ -312,6 +312,14 @@ def ended(client, session):
     return client.rpc("adder/status")["result"]["sessions"]["expired"] > 0
 
 
+def test_a_ttl_that_is_lowered_is_said(client):
+    for ttl, lowered in ((86400, False), (86460, True)):
+        answer = call(client, "sandbox_initialize", ttl=ttl)
+        Session(client, Session.handle_of(answer)).stop()
+        assert ("The ttl of %d s was lowered to" % ttl in answer.text) == \
+            lowered, answer
+
+
 @pytest.mark.parametrize("ttl", [0, -1, 1e9, "soon"])
 def test_bad_ttl(client, ttl):
     answer = call(client, "sandbox_initialize", ttl=ttl)
