@@ -15,6 +15,7 @@
 #include "mcp.h"
 #include "mem.h"
 #include "policy_name.h"
+#include "rpc_id_scan.h"
 #include "server_private.h"
 
 /*
@@ -41,6 +42,7 @@ struct client {
 	struct event		*ev_drain;
 	uint64_t		 ended_us;
 	uint64_t		 ready_us;	/* 0 while Python starts */
+	struct rpc_id_scan	*scan;		/* of an overlong line */
 };
 
 static void
@@ -55,6 +57,7 @@ client_free(struct client *c)
 	transport_free(&c->transport);
 	if (c->ev_drain != NULL)
 		event_free(c->ev_drain);
+	free(c->scan);
 	free(c->name);
 	free(c);
 }
@@ -68,11 +71,24 @@ on_line(struct transport *t, const char *line, size_t len, void *arg)
 }
 
 static void
-on_overlong(struct transport *t, void *arg)
+on_skipped(struct transport *t, const char *text, size_t len, void *arg)
 {
 	struct client *c = arg;
 
-	session_overlong(c->session, transport_max(t));
+	if (c->scan == NULL)
+		c->scan = xcalloc(1, sizeof *c->scan);
+	rpc_id_scan(c->scan, text, len);
+}
+
+static void
+on_overlong(struct transport *t, uint64_t len, void *arg)
+{
+	struct client *c = arg;
+	struct rpc_id_scan *scan = c->scan;
+
+	c->scan = NULL;
+	session_overlong(c->session, len, transport_max(t), scan);
+	free(scan);
 }
 
 static void
@@ -138,7 +154,7 @@ on_gone(struct transport *t, void *arg)
 }
 
 static const struct transport_handler handler = {
-	on_line, on_overlong, on_full, on_ended, on_gone
+	on_line, on_skipped, on_overlong, on_full, on_ended, on_gone
 };
 
 static void

@@ -17,14 +17,11 @@ usable_id(json_t *id)
 	return json_is_string(id) || json_is_integer(id) ? id : NULL;
 }
 
-static json_t *
-found_id(const struct json_repair *r)
+json_t *
+rpc_id_read(const char *text, size_t len)
 {
-	json_t *id;
+	json_t *id = json_loadb(text, len, LOAD_FLAGS, NULL);
 
-	if (r->id == NULL)
-		return NULL;
-	id = json_loadb(r->id, r->id_len, LOAD_FLAGS, NULL);
 	if (id != NULL && usable_id(id) == NULL) {
 		json_decref(id);
 		id = NULL;
@@ -68,7 +65,7 @@ rpc_parse(const char *text, size_t len, struct rpc_fault *fault)
 		value = json_loadb(r.text, r.len, LOAD_FLAGS, &error);
 	if (value == NULL) {
 		explain(fault, text, len, &error);
-		fault->id = found_id(&r);
+		fault->id = r.id == NULL ? NULL : rpc_id_read(r.id, r.id_len);
 	}
 	free(r.text);
 	return value;

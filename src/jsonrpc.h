@@ -44,6 +44,8 @@ struct rpc_fault {
  * for an answer that never comes.
  */
 json_t	*rpc_parse(const char *, size_t len, struct rpc_fault *fault);
+/* An id by itself, a new reference; NULL if it may be none. */
+json_t	*rpc_id_read(const char *, size_t len);
 /* Sorts a value that is no array. */
 void	 rpc_classify(const json_t *, struct rpc_message *);
 

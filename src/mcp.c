@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "log.h"
 #include "mcp_private.h"
 #include "mem.h"
+#include "rpc_id_scan.h"
 
 /* A message of up to 64 MiB holds millions of empty requests. */
 #define BATCH_MAX	1000
@@ -269,11 +271,15 @@ session_receive_http(struct session *s, const char *text, size_t len,
 }
 
 void
-session_overlong(struct session *s, size_t max)
+session_overlong(struct session *s, uint64_t len, size_t max,
+    const struct rpc_id_scan *scan)
 {
-	char why[128];
+	json_t *id = rpc_id_scanned(scan);
+	char why[160];
 
-	snprintf(why, sizeof why, "The message is longer than the limit of "
-	    "%zu bytes (message.max) and was skipped.", max);
-	session_send(s, rpc_error(NULL, RPC_INVALID_REQUEST, why, NULL));
+	snprintf(why, sizeof why, "The message has %" PRIu64 " bytes, more "
+	    "than the limit of %zu (message.max), and was skipped; send a "
+	    "shorter one.", len, max);
+	session_send(s, rpc_error(id, RPC_INVALID_REQUEST, why, NULL));
+	json_decref(id);
 }

@@ -2,6 +2,7 @@
 #define ADDER_MCP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -16,6 +17,7 @@ struct dispatcher;
 struct event_base;
 struct mcp;
 struct selftest;
+struct rpc_id_scan;
 struct session;
 
 /* What HTTP says of a message beside its body; NULL where it says nothing. */
@@ -100,7 +102,8 @@ int		 session_resumes(const struct session *);
 /* The peer will send no more: ends what only waits for news. */
 void		 session_ended(struct session *);
 /* The peer sent a line longer than max bytes, which was skipped. */
-void		 session_overlong(struct session *, size_t max);
+void		 session_overlong(struct session *, uint64_t len, size_t max,
+		    const struct rpc_id_scan *);
 /* The carrier is full: output of running jobs is not read until off. */
 void		 session_hold(struct session *, int on);
 /* Requests that wait for their answer. */

@@ -36,7 +36,7 @@ struct transport {
 	struct bufferevent *in, *out;	/* the same for a socket */
 	size_t		 max;
 	size_t		 scanned;	/* input known to have no newline */
-	int		 skipping;	/* to the end of an overlong line */
+	uint64_t	 skipped;	/* so far, of an overlong line */
 	int		 begun;		/* a first line has come */
 	int		 full;
 	int		 eof;		/* the peer sent its last byte */
@@ -152,12 +152,31 @@ deliver(struct transport *t, const char *line, size_t len)
 		t->handler->line(t, line, len, t->arg);
 }
 
+/* The first len bytes of the input belong to an overlong line. */
 static void
-skip(struct transport *t)
+skip(struct transport *t, struct evbuffer *input, size_t len)
 {
-	if (!t->skipping)
-		t->handler->overlong(t, t->arg);
-	t->skipping = 1;
+	struct evbuffer_iovec *v;
+	size_t left = len, part;
+	int i, n = evbuffer_peek(input, len, NULL, NULL, 0);
+
+	t->skipped += len;
+	v = xcalloc(n + 1, sizeof *v);
+	n = evbuffer_peek(input, len, NULL, v, n);
+	for (i = 0; i < n && left > 0; i++, left -= part) {
+		part = v[i].iov_len < left ? v[i].iov_len : left;
+		t->handler->skipped(t, v[i].iov_base, part, t->arg);
+	}
+	free(v);
+}
+
+static void
+end_overlong(struct transport *t)
+{
+	uint64_t len = t->skipped;
+
+	t->skipped = 0;
+	t->handler->overlong(t, len, t->arg);
 }
 
 /* A line without its newline, of len bytes at the start of the input, which
@@ -165,11 +184,12 @@ skip(struct transport *t)
 static void
 take(struct transport *t, struct evbuffer *input, size_t len, size_t drain)
 {
-	if (len > t->max && !t->skipping)
-		skip(t);
-	else if (len > 0 && !t->skipping)
+	if (len > t->max || t->skipped > 0) {
+		if (len > 0)
+			skip(t, input, len);
+		end_overlong(t);
+	} else if (len > 0)
 		deliver(t, (char *)evbuffer_pullup(input, len), len);
-	t->skipping = 0;
 	t->scanned = 0;
 	evbuffer_drain(input, drain);
 }
@@ -191,8 +211,8 @@ take_line(struct transport *t)
 		return 1;
 	}
 	t->scanned = len;
-	if (len > t->max || t->skipping) {
-		skip(t);
+	if (len > t->max || t->skipped > 0) {
+		skip(t, input, len);
 		evbuffer_drain(input, len);
 		t->scanned = 0;
 	}
@@ -206,7 +226,7 @@ take_rest(struct transport *t)
 	struct evbuffer *input = bufferevent_get_input(t->in);
 	size_t len = evbuffer_get_length(input);
 
-	if (len > 0)
+	if (len > 0 || t->skipped > 0)
 		take(t, input, len, len);
 }
 

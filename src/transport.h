@@ -2,6 +2,7 @@
 #define ADDER_TRANSPORT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * A peer on a pair of descriptors (of one socket, or stdin and stdout) that
@@ -19,8 +20,10 @@ enum transport_kind { TRANSPORT_STDIO, TRANSPORT_UNIX, TRANSPORT_TCP };
 struct transport_handler {
 	/* A line, without its end, that is not blank. */
 	void	(*line)(struct transport *, const char *, size_t, void *);
-	/* A line longer than the limit, of which nothing is kept. */
-	void	(*overlong)(struct transport *, void *);
+	/* A part of a line longer than the limit: nothing of it is kept. */
+	void	(*skipped)(struct transport *, const char *, size_t, void *);
+	/* The end of such a line, and how long it was. */
+	void	(*overlong)(struct transport *, uint64_t, void *);
 	/* The peer does not read (on) or has caught up; lines wait. */
 	void	(*full)(struct transport *, int on, void *);
 	/* The peer will send no more but may still read. */

@@ -14,6 +14,7 @@
 #include "mcp.h"
 #include "mem.h"
 #include "peer.h"
+#include "rpc_id_scan.h"
 
 /* Turns of the loop after each line; a job of the fake takes a few. */
 #define TURNS	4
@@ -68,6 +69,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct event_base *base = event_base_new();
 	struct dispatcher *d;
 	struct session *s;
+	struct rpc_id_scan scan = { 0 };
 	struct mcp *mcp;
 	char *why;
 
@@ -80,7 +82,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	session_hold(s, 1);
 	turn(base);
 	session_hold(s, 0);
-	session_overlong(s, len);
+	rpc_id_scan(&scan, (const char *)data, len);
+	session_overlong(s, len, len, &scan);
 	session_abort(s, "The server is shutting down.");
 	FUZZ_CHECK(session_open(s) == 0);
 	session_free(&s);

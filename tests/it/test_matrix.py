@@ -428,10 +428,18 @@ def test_results_have_no_nulls(peer):
 def test_too_long(peer):
     raw = text("ping", {"x": "y" * 70000})
     if isinstance(peer, Lines):
-        peer.begin(raw)
-        answer = peer.client.receive()
-        assert answer["error"]["code"] == -32600 and "id" not in answer
-        assert "message.max" in answer["error"]["message"]
+        first = json.loads(raw)
+        # Some clients write the id first, others last, and some none.
+        last = {key: first[key] for key in first if key != "id"}
+        for message in (first, {**last, "id": first["id"]}, last):
+            peer.client.send(message)
+            answer = peer.client.receive()
+            assert answer.get("id") == message.get("id")
+            assert answer["error"]["code"] == -32600
+            assert "message.max" in answer["error"]["message"]
+            assert " 65536 " in answer["error"]["message"]
+            assert re.search(r"has 70\d\d\d bytes",
+                answer["error"]["message"])
         assert peer.ask(text("ping"))["result"] == {}
         return
     path = peer.path if isinstance(peer, Pair) else "/mcp"

@@ -16,6 +16,7 @@
 #include "json.h"
 #include "mcp.h"
 #include "mem.h"
+#include "rpc_id_scan.h"
 #include "unit.h"
 
 /* Far beyond what any case takes: a loop that never ends fails. */
@@ -368,10 +369,48 @@ test_bad_lines(void **state)
 		expect_part(p, cases[i].line, cases[i].want);
 		expect(p, PING("1"), RESULT("1", "{}"));
 	}
-	session_overlong(p->session, 65536);
-	assert_non_null(strstr(heard(p), R "\"error\":{\"code\":-32600,"
-	    "\"message\":\"The message is longer than the limit of 65536 "
-	    "bytes"));
+	end(p);
+}
+
+static void
+test_overlong(void **state)
+{
+	static const struct {
+		const char	*text, *id;
+	} cases[] = {
+		{ "", "" },
+		{ "xxxx\"id\":1", "" },
+		{ "[{\"id\":1}", "" },
+		{ "{\"id\":1", "" },
+		{ "{\"id\":1,", "\"id\":1," },
+		{ "{\"id\" : 1 2", "\"id\":1," },
+		{ "{\"id\":1.5,", "" },
+		{ "{\"id\":null,\"a\":2}", "" },
+		{ "{\"id\":{\"id\":3},", "" },
+		{ "{\"id\":[3],", "" },
+		{ "{\"id\":\"a\\\"}\"", "\"id\":\"a\\\"}\"," },
+		{ "{\"a\":\"id\",\"b\":7,", "" },
+		{ "{\"a\":{\"id\":5},\"b\":[{\"id\":6}],\"\\\"id\":8,",
+		    "" },
+		{ "{\"params\":{\"id\":5,\"s\":\"}}]\\\\\"},\"id\":-9}",
+		    "\"id\":-9," },
+		{ "}]{\"id\":4}", "\"id\":4," }
+	};
+	struct peer *p = begin(NULL);
+	char want[256];
+	size_t i, j;
+
+	for (i = 0; i < NITEMS(cases); i++) {
+		struct rpc_id_scan scan = { 0 };
+
+		for (j = 0; cases[i].text[j] != '\0'; j++)
+			rpc_id_scan(&scan, cases[i].text + j, 1);
+		session_overlong(p->session, 70000, 65536, &scan);
+		snprintf(want, sizeof want, R "%s\"error\":{\"code\":-32600,"
+		    "\"message\":\"The message has 70000 bytes, more than the "
+		    "limit of 65536 (message.max)", cases[i].id);
+		assert_non_null(strstr(heard(p), want));
+	}
 	end(p);
 }
 
@@ -1068,6 +1107,7 @@ main(void)
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_never_answered),
 		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_overlong),
 		cmocka_unit_test(test_odd_arguments),
 		cmocka_unit_test(test_ping_while_running),
 		cmocka_unit_test(test_cancel),

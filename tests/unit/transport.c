@@ -37,6 +37,7 @@ struct link {
 	struct transport	*t;
 	int			 to, from;	/* the peer's side */
 	char			 said[4096];
+	uint64_t		 skipped;
 	int			 gone;
 	int			 free_on_line;
 	size_t			 echo;		/* bytes sent for each line */
@@ -69,8 +70,21 @@ on_line(struct transport *t, const char *line, size_t len, void *arg)
 }
 
 static void
-on_overlong(struct transport *t, void *arg)
+on_skipped(struct transport *t, const char *text, size_t len, void *arg)
 {
+	struct link *l = arg;
+
+	l->skipped += len;
+	assert_true(len > 0 && (text[0] == 'x' || text[0] == 'a'));
+}
+
+static void
+on_overlong(struct transport *t, uint64_t len, void *arg)
+{
+	struct link *l = arg;
+
+	assert_int_equal(len, l->skipped);
+	l->skipped = 0;
 	note(arg, "OVERLONG", 8);
 }
 
@@ -97,7 +111,7 @@ on_gone(struct transport *t, void *arg)
 }
 
 static const struct transport_handler handler = {
-	on_line, on_overlong, on_full, on_ended, on_gone
+	on_line, on_skipped, on_overlong, on_full, on_ended, on_gone
 };
 
 static void
