@@ -261,6 +261,7 @@ http_new(struct event_base *base, const struct conf *conf,
 	TAILQ_INIT(&h->busy);
 	TAILQ_INIT(&h->fresh);
 	h->ev_resume = event_new(base, -1, 0, on_resume, h);
+	http_page_init(h);
 	h->ev_beat = event_new(base, -1, EV_PERSIST, on_beat, h);
 	event_add(h->ev_beat, &beat);
 	accepting = h;
@@ -298,6 +299,7 @@ http_free(struct http **hp)
 	http_conns_begin(h);
 	evhttp_free(ev);
 	event_free(h->ev_resume);
+	event_free(h->ev_pages);
 	event_free(h->ev_beat);
 	http_access_free(&h->access);
 	free(h->by_fd);

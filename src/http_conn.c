@@ -154,6 +154,7 @@ begin(struct http_conn *c)
 	remember(c);
 	evhttp_connection_set_closecb(c->ev, on_close, c);
 	http_early_begin(c);
+	http_page_watch(c);
 	event_add(c->ev_timer, &c->http->timeout);
 	if (c->http->ev != NULL) {
 		make_room(c->http);

@@ -38,6 +38,7 @@ struct http {
 	struct http_conn	**by_fd;
 	size_t			 nby_fd;
 	struct event		*ev_resume;	/* after an accept error */
+	struct event		*ev_pages;	/* pages of evhttp's */
 	struct event		*ev_beat;
 	int			 stopping;
 	void			(*on_idle)(void *);
@@ -52,6 +53,7 @@ struct http_conn {
 	struct evhttp_connection *ev;	/* NULL before it begins */
 	int			 fd;
 	int			 is_busy;
+	int			 has_page;	/* perhaps, to be replaced */
 	struct event		*ev_timer;	/* begins, then times out */
 	struct http_request	*request;	/* NULL once it is answered */
 	struct evbuffer_cb_entry *early;	/* until it shows a token */
@@ -95,6 +97,12 @@ void	 http_accept(struct http *);
 void	 http_early_begin(struct http_conn *);
 /* It has, or it is closed. */
 void	 http_early_end(struct http_conn *);
+
+/* --- http_page.c */
+
+/* Once; and for each connection, whose output is watched from then on. */
+void	 http_page_init(struct http *);
+void	 http_page_watch(struct http_conn *);
 
 /* --- http_request.c */
 

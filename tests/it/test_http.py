@@ -714,6 +714,12 @@ def test_requests_in_one_packet(daemon):
     assert reply.count(b"HTTP/1.1 ") == 2
 
 
+@pytest.fixture(scope="module")
+def small():
+    with harness.Daemon(dict(OPTIONS, **{"message.max": "64k"})) as daemon:
+        yield daemon
+
+
 def test_too_large():
     options = dict(OPTIONS, **{"message.max": "64k", "http.timeout": "2s"})
     with harness.Daemon(options) as own:
@@ -730,6 +736,28 @@ def test_too_large():
         assert harness.proc_status_kib(own.pid, "VmRSS") < before + 8192
         with Http(own) as web:
             web.initialize()
+
+
+@pytest.mark.parametrize("data, status, part", [
+    (HEAD + b"Content-Length: 200000\r\n\r\n" + b"x" * 200000, 413,
+        "65536 bytes"),
+    (HEAD + b"Transfer-Encoding: chunked\r\n\r\n" +
+        b"ffff\r\n" + b"x" * 65535 + b"\r\nffff\r\n", 413, "message.max"),
+    (b"BREW /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n", 501, "method"),
+    (b"POST\r\n\r\n", 400, "no HTTP request"),
+    (HEAD + b"Content-Length: -3\r\n\r\n", 400, "no HTTP request"),
+    (HEAD + b"x: y\r\n" * 9000 + b"\r\n", 400, "32 KiB"),
+    (HEAD + b"Expect: a cake\r\nContent-Length: 1\r\n\r\nx", 417, "Expect"),
+], ids=["long", "long chunks", "method", "line", "length", "headers", "expect"])
+def test_what_evhttp_refuses_is_json_too(small, data, status, part):
+    reply = raw(small, data)
+    head, body = reply.split(b"\r\n\r\n", 1)
+    assert int(head.split()[1]) == status
+    assert b"\r\nContent-Type: application/json\r\n" in head
+    assert b"\r\nContent-Length: %d\r\n" % len(body) in head
+    assert part in json.loads(body)["error"]
+    with Http(small) as web:
+        web.initialize()
 
 
 def test_slow_senders_are_closed():

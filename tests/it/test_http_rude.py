@@ -172,7 +172,12 @@ WRONG = ANNA[:-1] + "0"
     (1 << 20, ANNA, b"200"),
 ])
 def test_who_shows_no_token_sends_little(guarded, size, token, status):
-    assert raw(guarded, program(size, token)).split()[1] == status
+    reply = raw(guarded, program(size, token))
+    assert reply.split()[1] == status
+    if status != b"200":
+        assert json.loads(reply.split(b"\r\n\r\n", 1)[1])["error"]
+    if status == b"413":
+        assert b"Authorization" in reply
 
 
 def test_a_token_is_seen_in_pieces(guarded):
