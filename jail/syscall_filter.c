@@ -128,7 +128,7 @@ add_zygote(scmp_filter_ctx ctx)
 		rv = add_leader_calls(ctx);
 	/* A new mount, and no change of one (root_mount_scratch). */
 	return rv < 0 ? rv : RULE(ctx, SCMP_ACT_ALLOW, "mount",
-	    SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV));
+	    SCMP_A3(SCMP_CMP_EQ, MS_NOSUID | MS_NODEV, 0));
 }
 
 /* A state of a session forks siblings of itself; where its programs may start
@@ -183,7 +183,7 @@ add_tgkill_of_pid_1(scmp_filter_ctx ctx)
 
 	if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "tgkill",
 	    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID),
-	    SCMP_A1(SCMP_CMP_NE, OWN_PID))) < 0)
+	    SCMP_A1(SCMP_CMP_NE, OWN_PID, 0))) < 0)
 		return rv;
 	for (i = 0; i < sizeof signals / sizeof signals[0]; i++)
 		if ((rv = RULE(ctx, SCMP_ACT_ALLOW, "tgkill",
@@ -208,7 +208,7 @@ add_signals_of_session(scmp_filter_ctx ctx, const struct filter_options *o)
 			rv = add(ctx, SCMP_ACT_ALLOW, *name, NULL, 0);
 		else if (o->own_pid_ns)
 			rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
-			    SCMP_A0(SCMP_CMP_NE, OWN_PID));
+			    SCMP_A0(SCMP_CMP_NE, OWN_PID, 0));
 	}
 	return rv;
 }
@@ -241,7 +241,7 @@ add_signals(scmp_filter_ctx ctx, const struct filter_options *o)
 			    SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, OWN_PID));
 		else if (o->processes)
 			rv = RULE(ctx, SCMP_ACT_ALLOW, *name,
-			    SCMP_A0(SCMP_CMP_NE, OWN_PID));
+			    SCMP_A0(SCMP_CMP_NE, OWN_PID, 0));
 		if (rv < 0)
 			return rv;
 	}

@@ -89,7 +89,7 @@ log_line(enum log_level level, const char *who, const char *text, size_t len)
 		return;
 }
 
-static void
+static void __attribute__((format(printf, 3, 0)))
 log_format(enum log_level level, int err, const char *fmt, va_list ap)
 {
 	char text[LINE_MAX_BYTES];

@@ -26,7 +26,7 @@ static struct {
 	char		**why;
 } reading;
 
-static void
+static void __attribute__((format(printf, 2, 0)))
 on_error(cfg_t *cfg, const char *fmt, va_list ap)
 {
 	const char *advice = "";
