@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,25 @@ json_type_name(const json_t *value)
 		break;
 	}
 	return "null";
+}
+
+const char *
+json_seen(const json_t *value, char buf[JSON_SEEN_BYTES])
+{
+	if (value == NULL)
+		return "missing";
+	if (json_is_string(value))
+		snprintf(buf, JSON_SEEN_BYTES, "\"%.40s\"",
+		    json_string_value(value));
+	else if (json_is_integer(value))
+		snprintf(buf, JSON_SEEN_BYTES, "%" JSON_INTEGER_FORMAT,
+		    json_integer_value(value));
+	else if (json_is_real(value))
+		snprintf(buf, JSON_SEEN_BYTES, "%.15g",
+		    json_real_value(value));
+	else
+		return json_type_name(value);
+	return buf;
 }
 
 char *

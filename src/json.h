@@ -15,6 +15,10 @@ json_t	*json_textf(const char *, ...) __attribute__((format(printf, 1, 2)));
 json_t	*json_member(const json_t *object, const char *key);
 /* "a string", "an object": for messages about wrong types. */
 const char *json_type_name(const json_t *);
+/* What was seen where something else was expected: "missing" for NULL, a number
+ * or short text itself, else its type; in buf, or static. */
+#define JSON_SEEN_BYTES	64
+const char *json_seen(const json_t *, char buf[JSON_SEEN_BYTES]);
 /* One line of ASCII (so no U+2028 splits it), the caller frees.  Members
  * of a cyclic or otherwise unprintable value end the process. */
 char	*json_line(const json_t *, size_t *len);

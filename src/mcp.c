@@ -64,6 +64,18 @@ mcp_fail(struct request *r, enum rpc_code code, json_t *data,
 	return NULL;
 }
 
+json_t *
+mcp_wrong(struct request *r, const json_t *object, const char *member,
+    const char *expected)
+{
+	char seen[JSON_SEEN_BYTES];
+
+	return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The %s %s must be %s, "
+	    "but is %s.", object == r->params ? "parameter" : "member",
+	    member, expected, json_seen(json_object_get(object, member),
+	    seen));
+}
+
 static const struct method *
 find_method(const char *name, enum mcp_era era)
 {

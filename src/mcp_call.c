@@ -306,11 +306,9 @@ mcp_tools_call(struct request *r)
 	char *why;
 
 	if (name == NULL)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter name must be a string.");
+		return mcp_wrong(r, r->params, "name", "a string");
 	if (args != NULL && !json_is_object(args))
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter arguments must be an object.");
+		return mcp_wrong(r, r->params, "arguments", "an object");
 	if ((tool = tool_find(conf, name)) == NULL)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 		    "There is no tool \"%.100s\"; tools/list names those "

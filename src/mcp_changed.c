@@ -189,8 +189,7 @@ mcp_subscribe(struct request *r)
 	const char *text = json_string_value(uri);
 
 	if (text == NULL)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter uri must be a string.");
+		return mcp_wrong(r, r->params, "uri", "a string");
 	if (run_store_find(s->mcp->store, text) == NULL)
 		return mcp_fail(r, RPC_UNKNOWN_RESOURCE,
 		    json_pack("{s:O}", "uri", uri), "There is no such "
@@ -216,8 +215,7 @@ mcp_unsubscribe(struct request *r)
 	    "uri"));
 
 	if (uri == NULL)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter uri must be a string.");
+		return mcp_wrong(r, r->params, "uri", "a string");
 	if (json_object_get(s->watched, uri) != NULL) {
 		json_object_del(s->watched, uri);
 		s->mcp->nwatched--;

@@ -117,9 +117,8 @@ mcp_initialize(struct request *r)
 	    json_object_get(r->params, "clientInfo"), "name"));
 
 	if (asked == NULL)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter protocolVersion must be a string such as "
-		    "\"2025-11-25\".");
+		return mcp_wrong(r, r->params, "protocolVersion", "a string "
+		    "such as \"2025-11-25\"");
 	if (make_session(r) == -1)
 		return NULL;
 	s = session_root(r->session);

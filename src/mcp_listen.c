@@ -103,11 +103,13 @@ watched_of(struct request *r, const json_t *filter)
 	json_t *watched, *uri;
 	size_t i;
 
-	if (list != NULL && (!json_is_array(list) ||
-	    json_array_size(list) > WATCHED_MAX))
+	if (list != NULL && !json_is_array(list))
+		return mcp_wrong(r, filter, "resourceSubscriptions",
+		    "an array of strings");
+	if (json_array_size(list) > WATCHED_MAX)
 		return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The member "
-		    "resourceSubscriptions must be an array of at most %d "
-		    "strings.", WATCHED_MAX);
+		    "resourceSubscriptions has %zu items; at most %d may be "
+		    "subscribed to.", json_array_size(list), WATCHED_MAX);
 	watched = json_object();
 	json_array_foreach(list, i, uri) {
 		if (!json_is_string(uri) ||
@@ -157,8 +159,7 @@ mcp_listen(struct request *r)
 	struct call *c;
 
 	if (!json_is_object(filter))
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter notifications must be an object.");
+		return mcp_wrong(r, r->params, "notifications", "an object");
 	if (h != NULL && !h->streams) {
 		exchange_status(r->exchange, 406);
 		return mcp_fail(r, RPC_INVALID_REQUEST, NULL, "What a "

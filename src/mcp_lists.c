@@ -21,9 +21,8 @@ mcp_set_level(struct request *r)
 	enum mcp_level level = name == NULL ? LEVELS : level_parse(name);
 
 	if (level == LEVELS)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL, "The level must "
-		    "be debug, info, notice, warning, error, critical, alert "
-		    "or emergency.");
+		return mcp_wrong(r, r->params, "level", "debug, info, notice, "
+		    "warning, error, critical, alert or emergency");
 	session_root(r->session)->log_level = level;
 	return json_object();
 }
@@ -59,8 +58,7 @@ mcp_prompts_get(struct request *r)
 	    "name"));
 
 	if (name == NULL)
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter name must be a string.");
+		return mcp_wrong(r, r->params, "name", "a string");
 	return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
 	    "There is no prompt \"%.100s\".", name);
 }
@@ -68,10 +66,10 @@ mcp_prompts_get(struct request *r)
 json_t *
 mcp_complete(struct request *r)
 {
-	if (!json_is_object(json_object_get(r->params, "ref")) ||
-	    !json_is_object(json_object_get(r->params, "argument")))
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameters ref and argument must be objects.");
+	if (!json_is_object(json_object_get(r->params, "ref")))
+		return mcp_wrong(r, r->params, "ref", "an object");
+	if (!json_is_object(json_object_get(r->params, "argument")))
+		return mcp_wrong(r, r->params, "argument", "an object");
 	return json_pack("{s:{s:[], s:i, s:b}}", "completion", "values",
 	    "total", 0, "hasMore", 0);
 }

@@ -162,6 +162,10 @@ void	 exchange_drop(struct exchange *);
  * taken over and may be NULL. */
 json_t	*mcp_fail(struct request *, enum rpc_code, json_t *data,
 	    const char *, ...) __attribute__((format(printf, 4, 5)));
+/* The same for a member of the parameters, or of an object among them, that is
+ * not what is expected, "a string". */
+json_t	*mcp_wrong(struct request *, const json_t *object, const char *member,
+	    const char *expected);
 
 /* --- mcp_era.c */
 

@@ -191,8 +191,7 @@ mcp_resources_read(struct request *r)
 	int text;
 
 	if (!json_is_string(uri))
-		return mcp_fail(r, RPC_INVALID_PARAMS, NULL,
-		    "The parameter uri must be a string.");
+		return mcp_wrong(r, r->params, "uri", "a string");
 	item = run_store_find(store, json_string_value(uri));
 	if (item != NULL && base64_length(item->len) > RESULT_BYTES_MAX)
 		return too_large(r, item);

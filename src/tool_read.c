@@ -15,6 +15,8 @@
 
 /* Most bytes of a file that is no text in one answer. */
 #define BINARY_MAX	(512 * 1024)
+/* Largest offset that is no slip. */
+#define COUNT_MAX	1e15
 
 static const struct tool_param params[] = {
 	{ "uri", TOOL_STRING, 1,
@@ -46,20 +48,27 @@ refuse(struct tool_call *c, const char *why)
 	return TOOL_ANSWER;
 }
 
-/* A count of bytes, def if absent; -1 if the number is none. */
-static int
-get_count(const struct tool_call *c, const char *name, size_t def, size_t *n)
+/* A count of bytes from least on, def if absent; NULL, or what is wrong with
+ * it, the caller's to free. */
+static char *
+get_count(const struct tool_call *c, const char *name, size_t least,
+    size_t def, size_t *n)
 {
 	const json_t *value = json_object_get(c->args, name);
 	double d = json_number_value(value);
+	char *why;
 
 	*n = def;
 	if (value == NULL)
-		return 0;
-	if (!(d >= 0 && d <= 1e15))
-		return -1;
+		return NULL;
+	if (!(d >= least && d <= COUNT_MAX)) {
+		xasprintf(&why, "The argument %s must be a number of bytes "
+		    "from %zu to %.0f, not %.15g.", name, least, COUNT_MAX,
+		    d);
+		return why;
+	}
 	*n = d;
-	return 0;
+	return NULL;
 }
 
 static json_t *
@@ -141,15 +150,12 @@ answer(struct tool_call *c, const struct run_item *item, size_t offset,
 	return TOOL_ANSWER;
 }
 
+/* Takes why over. */
 static enum tool_outcome
-refuse_offset(struct tool_call *c, size_t offset, size_t len)
+refuse_by(struct tool_call *c, char *why)
 {
-	enum tool_outcome outcome;
-	char *why;
+	enum tool_outcome outcome = refuse(c, why);
 
-	xasprintf(&why, "The offset %zu lies behind the end, which is at %zu "
-	    "bytes.", offset, len);
-	outcome = refuse(c, why);
 	free(why);
 	return outcome;
 }
@@ -160,22 +166,26 @@ call(struct tool_call *c)
 	const char *uri = json_string_value(json_object_get(c->args, "uri"));
 	const struct run_item *item = NULL;
 	size_t offset, limit;
+	char *why;
 
-	if (get_count(c, "offset", 0, &offset) == -1)
-		return refuse(c, "The argument offset must be a number of "
-		    "bytes, 0 or more.");
-	if (get_count(c, "limit", SIZE_MAX, &limit) == -1 || limit == 0)
-		return refuse(c, "The argument limit must be a number of "
-		    "bytes, 1 or more.");
+	if ((why = get_count(c, "offset", 0, 0, &offset)) != NULL ||
+	    (why = get_count(c, "limit", 1, SIZE_MAX, &limit)) != NULL)
+		return refuse_by(c, why);
 	if (c->store != NULL)
 		item = run_store_find(c->store, uri);
-	if (item == NULL)
-		return refuse(c, "There is nothing of that URI, or not any "
-		    "more: what a run leaves is kept for a limited time and "
-		    "space (result.keep and result.keep_age, or files.quota "
-		    "and files.age).  Run the program again.");
-	if (offset > item->len)
-		return refuse_offset(c, offset, item->len);
+	if (item == NULL) {
+		xasprintf(&why, "There is nothing of the URI \"%.120s\", or "
+		    "not any more: what a run leaves is kept for a limited "
+		    "time and space (result.keep and result.keep_age, or "
+		    "files.quota and files.age).  Run the program again.",
+		    uri);
+		return refuse_by(c, why);
+	}
+	if (offset > item->len) {
+		xasprintf(&why, "The offset %zu lies behind the end, which is "
+		    "at %zu bytes.", offset, item->len);
+		return refuse_by(c, why);
+	}
 	return answer(c, item, offset, limit);
 }
 

@@ -387,9 +387,13 @@ test_read(void **state)
 		{ READ(",\"offset\":8"), "The offset 8 lies behind the end, "
 		    "which is at 7 bytes.", "" },
 		{ READ(",\"offset\":-1"), "The argument offset must be a "
-		    "number of bytes, 0 or more.", "" },
-		{ READ(",\"limit\":0"), "The argument limit must be a number "
-		    "of bytes, 1 or more.", "" }
+		    "number of bytes from 0 to 1000000000000000, not -1.",
+		    "" },
+		{ READ(",\"offset\":1e300"), "The argument offset must be a "
+		    "number of bytes from 0 to 1000000000000000, not 1e+300.",
+		    "" },
+		{ READ(",\"limit\":0.5"), "The argument limit must be a number "
+		    "of bytes from 1 to 1000000000000000, not 0.5.", "" }
 	};
 	struct run_store *store = run_store_new();
 	char text[256], where[256];
@@ -404,7 +408,8 @@ test_read(void **state)
 		assert_string_equal(where, cases[i].where);
 	}
 	read_part(store, "{\"uri\":\"adder://run/r/u\"}", text, where);
-	assert_non_null(strstr(text, "There is nothing of that URI"));
+	assert_non_null(strstr(text, "There is nothing of the URI "
+	    "\"adder://run/r/u\""));
 	run_store_free(&store);
 }
 
