@@ -12,6 +12,7 @@
 #include "conf.h"
 #include "conf_check.h"
 #include "conf_file.h"
+#include "log.h"
 #include "mem.h"
 #include "units.h"
 
@@ -293,11 +294,27 @@ resolve_bound(struct loader *l, uint64_t *field, uint64_t *bound)
 	return -1;
 }
 
+/* What is allowed but is hardly meant; each start and reload says it. */
+static void
+warn_of_pool(const struct loader *l)
+{
+	const struct conf *c = l->conf;
+	const struct conf_key *k = key_of(&c->pool_warm, c);
+
+	if (c->pool_warm > c->pool_max &&
+	    l->origins[k - conf_keys].from != FROM_DEFAULT)
+		log_warnx("pool.warm is %llu, more than pool.max, which is "
+		    "%llu: workers are kept ready that cannot run at once",
+		    (unsigned long long)c->pool_warm,
+		    (unsigned long long)c->pool_max);
+}
+
 static int
 resolve(struct loader *l)
 {
 	struct conf *c = l->conf;
 
+	warn_of_pool(l);
 	if (resolve_bound(l, &c->limits_timeout,
 	    &c->limits_timeout_max) == -1)
 		return -1;

@@ -1,7 +1,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,21 +13,19 @@
 #include "landlock.h"
 #include "log.h"
 #include "mem.h"
+#include "system_names.h"
 
 static int
 become_user(const char *name, char **why)
 {
-	struct passwd *pw;
+	uid_t uid;
+	gid_t gid;
 
 	if (geteuid() != 0 || name[0] == '\0')
 		return 0;
-	pw = getpwnam(name);
-	if (pw == NULL) {
-		xasprintf(why, "user is %s, but there is no such user; name "
-		    "one that has nothing else to do.", name);
+	if (system_user(name, &uid, &gid, why) == -1)
 		return -1;
-	}
-	if (ids_become(pw->pw_uid, pw->pw_gid) == 0)
+	if (ids_become(uid, gid) == 0)
 		return 0;
 	xasprintf(why, "adderd cannot become user %s: %s.", name,
 	    strerror(errno));

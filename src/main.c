@@ -14,6 +14,7 @@
 #include "mem.h"
 #include "server.h"
 #include "stdio_fds.h"
+#include "system_names.h"
 
 #define DEFAULT_FILE	ADDER_SYSCONFDIR "/adder/adderd.conf"
 
@@ -143,6 +144,19 @@ check_access(const struct conf *conf)
 	return 0;
 }
 
+/* And users and groups that there are none of. */
+static int
+check_names(const struct conf *conf)
+{
+	char *why;
+
+	if (system_names_check(conf, &why) == 0)
+		return 0;
+	fprintf(stderr, "adderd: %s\n", why);
+	free(why);
+	return -1;
+}
+
 static int
 run(struct command *c)
 {
@@ -157,7 +171,7 @@ run(struct command *c)
 		free(why);
 		return EXIT_USAGE;
 	}
-	if (check_access(conf) == -1) {
+	if (check_access(conf) == -1 || check_names(conf) == -1) {
 		conf_unref(&conf);
 		return EXIT_USAGE;
 	}

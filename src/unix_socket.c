@@ -5,13 +5,13 @@
 #include <sys/un.h>
 
 #include <errno.h>
-#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fdutil.h"
 #include "mem.h"
+#include "system_names.h"
 #include "unix_socket.h"
 
 struct unix_socket {
@@ -61,17 +61,13 @@ clear_path(const struct sockaddr_un *sa, char **why)
 static int
 set_group(const char *path, const char *group, char **why)
 {
-	struct group *gr;
+	gid_t gid;
 
 	if (group[0] == '\0')
 		return 0;
-	gr = getgrnam(group);
-	if (gr == NULL) {
-		xasprintf(why, "listen.unix_group: there is no group \"%s\"",
-		    group);
+	if (system_group(group, &gid, why) == -1)
 		return -1;
-	}
-	if (chown(path, -1, gr->gr_gid) == -1) {
+	if (chown(path, -1, gid) == -1) {
 		xasprintf(why, "listen.unix_group: cannot give %s to group "
 		    "%s: %s", path, group, strerror(errno));
 		return -1;

@@ -71,6 +71,35 @@ def test_mistakes_are_named(override, key, value):
         assert len(result.stderr.strip().splitlines()) == 1, result.stderr
 
 
+@pytest.mark.parametrize("options", [("user=nosuchuser",),
+    ("listen.unix_group=nosuchgroup",),
+    ("listen.http=0.0.0.0:0", "http.token_file=")], ids=lambda o: o[0])
+def test_the_check_finds_what_the_start_does(options, tmp_path):
+    arguments = ["-f", os.devnull, "-o", "listen.unix=%s" % (tmp_path / "s")]
+    for option in options:
+        arguments += ["-o", option]
+    if options[0].startswith("user=") and os.geteuid() != 0:
+        pytest.skip("only root becomes another user")
+    checked, started = adderd("-n", *arguments), adderd(*arguments)
+    assert checked.returncode == started.returncode == 2, checked
+    assert checked.stderr == started.stderr
+    assert options[0].split("=")[1] in checked.stderr
+    assert not (tmp_path / "s").exists()
+
+
+def test_the_check_warns_as_the_start_does(tmp_path):
+    options = {"pool.warm": "3", "pool.max": "2"}
+    warning = r"warn adderd\[\d+\] (pool\.warm is 3, more than pool\.max.*)"
+    checked = adderd("-n", "-f", os.devnull, "-o", "pool.warm=3", "-o",
+        "pool.max=2")
+    assert checked.returncode == 0
+    said = re.fullmatch(warning, checked.stderr.strip())[1]
+    with harness.Daemon(dict(harness.LIGHT, **options)) as daemon:
+        assert daemon.wait_log(warning)[1] == said
+    # A default gives no cause for a warning.
+    assert adderd("-n", "-f", os.devnull, "-o", "pool.max=2").stderr == ""
+
+
 def test_missing_conf_file():
     result = adderd("-n", "-f", "/no/such/adderd.conf")
     assert result.returncode != 0
