@@ -15,19 +15,45 @@
 /* Longest name of a module that is repeated. */
 #define MODULE_MAX	64
 
+/* How the policy says it of an effect (worker/policy.c). */
+#define POLICY_REFUSES	"policy restricted refuses "
+
 /* How Python says that a limit was met. */
 static const struct {
 	const char	*type;
 	const char	*message;	/* how it begins */
 	enum verdict	 verdict;
 } by_message[] = {
-	{ "PolicyError", "", VERDICT_DENIED },
 	{ "OSError", "[Errno 28]", VERDICT_FILES },		/* ENOSPC */
 	{ "OSError", "[Errno 27]", VERDICT_FILES },		/* EFBIG */
 	{ "OSError", "[Errno 122]", VERDICT_FILES },		/* EDQUOT */
 	{ "RuntimeError", "can't start new thread", VERDICT_PIDS },
 	{ "BlockingIOError", "[Errno 11]", VERDICT_PIDS },	/* fork(2) */
 };
+
+/* Found by the policy in the program before it ran; one that the program
+ * raises has a traceback. */
+static int
+is_policy_error(const struct job *job)
+{
+	const struct job_result *r = &job->result;
+
+	return job->spec.policy != POLICY_ISOLATED && r->exc_type != NULL &&
+	    strcmp(r->exc_type, "PolicyError") == 0 &&
+	    (r->traceback == NULL || r->traceback[0] == '\0');
+}
+
+/* Or by its effect. */
+static int
+is_refused_effect(const struct job *job)
+{
+	const struct job_result *r = &job->result;
+
+	return job->spec.policy != POLICY_ISOLATED && r->exc_type != NULL &&
+	    strcmp(r->exc_type, "PermissionError") == 0 &&
+	    strncmp(r->exc_message, POLICY_REFUSES,
+	    sizeof POLICY_REFUSES - 1) == 0;
+}
 
 static enum verdict
 judge_exception(const struct job *job)
@@ -39,6 +65,8 @@ judge_exception(const struct job *job)
 	if (len >= tail && strcmp(r->exc_type + len - tail, "MemoryError") ==
 	    0)
 		return VERDICT_MEMORY;
+	if (is_policy_error(job) || is_refused_effect(job))
+		return VERDICT_DENIED;
 	if (r->denied != NULL && strcmp(r->exc_type, "PermissionError") == 0)
 		return VERDICT_DENIED;
 	for (i = 0; i < sizeof by_message / sizeof by_message[0]; i++)
@@ -213,9 +241,13 @@ reason_denied(const struct job *job)
 {
 	const char *call = job->result.denied;
 
-	if (job->result.exc_type != NULL &&
-	    strcmp(job->result.exc_type, "PolicyError") == 0)
-		return say("%s", job->result.exc_message);
+	if (is_policy_error(job))
+		return say("The program was not run: %s",
+		    job->result.exc_message);
+	if (is_refused_effect(job))
+		return say("The policy restricted refuses what the program "
+		    "did at line %llu; do without it.",
+		    (unsigned long long)job->result.exc_line);
 	if (call == NULL)
 		return xstrdup("The program was stopped because it made a "
 		    "system call that the sandbox refuses; leave that call "
@@ -281,6 +313,9 @@ reason_exception(const struct job *job)
 		hint = job->spec.stdin_len == 0 ?
 		    "; if it reads input, give that as the argument stdin" :
 		    "; it read more input than the argument stdin had";
+	if (strcmp(r->exc_type, "NameError") == 0 &&
+	    job->spec.policy != POLICY_ISOLATED)
+		hint = "; the policy restricted has only some of the builtins";
 	if (r->exc_line == 0)
 		return say("The program ended with an uncaught %s%s.",
 		    r->exc_type, hint);

@@ -37,6 +37,14 @@ traceback_length(const struct job_result *r)
 	return len;
 }
 
+/* The reason has the message of the exception. */
+static int
+says_all(const struct job_result *r)
+{
+	return r->exc_message != NULL && r->exc_message[0] != '\0' &&
+	    r->reason != NULL && strstr(r->reason, r->exc_message) != NULL;
+}
+
 /* The traceback without the newline at its end, or the little there is. */
 static void
 add_exception(struct parts *p, const struct job_result *r, size_t max)
@@ -46,7 +54,7 @@ add_exception(struct parts *p, const struct job_result *r, size_t max)
 
 	if (len > 0)
 		parts_text(p, NULL, "traceback", r->traceback, len, max);
-	else if (r->exc_type != NULL) {
+	else if (r->exc_type != NULL && !says_all(r)) {
 		xasprintf(&text, "%s: %s", r->exc_type,
 		    r->exc_message == NULL ? "" : r->exc_message);
 		add_string(p, text);

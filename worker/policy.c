@@ -105,7 +105,7 @@ hook(const char *event, PyObject *args, void *data)
 	if (!armed || is_allowed(event, args))
 		return 0;
 	PyErr_Format(PyExc_PermissionError, "policy restricted refuses %s; "
-	    "compute with what it offers, or ask for policy isolated", event);
+	    "compute with what it offers", event);
 	return -1;
 }
 

@@ -372,3 +372,29 @@ def test_tokens_are_asked_for_but_for_health(tmp_path):
         status, answer = web.post("/run", {"code": "print(1)"},
             Authorization="Bearer 0123456789abcdef0123456789abcdef")
         assert status == 200 and answer["stdout"] == "1\n"
+
+
+def test_the_policy_restricted_refuses_once(client):
+    """Each refusal says what and why, once, and its verdict is its own."""
+    for code, part in (("import os", "line 1: policy restricted refuses"),
+            ("import math\nmath.__class__", "line 2: policy")):
+        answer = client.run(code, policy="restricted")
+        assert answer.verdict == "denied", answer
+        assert answer.text.count(part) == 1 and len(answer.texts) == 1, answer
+    answer = client.run("open('x')", policy="restricted")
+    assert answer.verdict == "exception"
+    assert "has only some of the builtins" in answer.text
+    assert "builtins" not in client.run("opne('x')").text
+    answer = client.run("class PolicyError(Exception): pass\n"
+        "raise PolicyError('line 1: policy restricted refuses')")
+    assert answer.verdict == "exception", answer
+
+
+def test_an_effect_that_the_policy_refuses(client):
+    answer = client.run("import statistics\nprint(1)\n"
+        "statistics.sys = 1\nnp.load('/etc/hostname')", policy="restricted")
+    if "NameError" in answer.text:
+        pytest.skip("NumPy is not installed")
+    assert answer.verdict == "denied" and answer.stdout == "1\n", answer
+    assert "policy restricted refuses what the program did at line 4" in \
+        answer.text.lower(), answer
