@@ -542,7 +542,7 @@ test_unix_socket_errors(void **state)
 	} cases[] = {
 		{ "file", "", "is not a socket" },
 		{ "none/s", "", "No such file" },
-		{ "g", "no such group", "there is no group" }
+		{ "g", "no such group", "there is no such group" }
 	};
 	char *why = NULL;
 	size_t i;
