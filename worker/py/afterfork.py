@@ -51,11 +51,19 @@ def hooks():
 
 def generators():
     """Every generator of the module random that some module has made.  Those
-    of before a freeze of the collector were found then."""
+    of before a freeze of the collector were found then.
+
+    An object refers to its type, so the collector can look for them and only
+    reads: a list of all objects would write to each, which in a fork is a copy
+    of each page."""
     random = sys.modules.get("random")
     if random is not None:
+        types = [random.Random]
+        for t in types:
+            types.extend(type.__subclasses__(t))
         _generators.extend(
-            o for o in gc.get_objects() if isinstance(o, random.Random)
+            o for o in gc.get_referrers(*types)
+            if isinstance(o, random.Random)
             and not isinstance(o, random.SystemRandom))
     return _generators
 
