@@ -62,7 +62,10 @@ start_python(const char *env, const char *modules)
 	setenv("MPLBACKEND", "Agg", 1);
 	for (i = 0; i < sizeof threads / sizeof threads[0]; i++)
 		setenv(threads[i], "1", 1);
-	if (interp_start(env, &why) == -1 || preload(modules, "", &why) == -1)
+	if (interp_start(env, &why) == -1 || preload(modules, &why) == -1)
+		errx(2, "%s", why);
+	preload_warm("");
+	if (preload_hook_figures(&why) == -1)
 		errx(2, "%s", why);
 }
 

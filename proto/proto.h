@@ -11,7 +11,7 @@
  * job link of a worker is SOCK_STREAM, the session link of a session's leader
  * SOCK_SEQPACKET with descriptors.
  */
-#define PROTO_VERSION		2
+#define PROTO_VERSION		3
 #define FRAME_HEADER_BYTES	8
 /* Largest frame on a control link, header included. */
 #define CONTROL_FRAME_MAX	(64 * 1024)

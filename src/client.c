@@ -24,7 +24,7 @@
  * When it ends its side, what it asked for is still answered.  A host that
  * closes our stdin wants us gone, though, and kills us after two seconds.  So
  * on stdio the calls that are open get DRAIN_US from then on, or from the
- * moment that Python is ready, which may be later for a program that was
+ * moment that Python is warm, which may be later for a program that was
  * piped in: printf ... | adderd --stdio.
  */
 #define DRAIN_US	500000
@@ -41,7 +41,7 @@ struct client {
 	int			 ended;
 	struct event		*ev_drain;
 	uint64_t		 ended_us;
-	uint64_t		 ready_us;	/* 0 while Python starts */
+	uint64_t		 ready_us;	/* 0 until Python is warm */
 	struct rpc_id_scan	*scan;		/* of an overlong line */
 };
 
@@ -107,7 +107,7 @@ on_drain(evutil_socket_t fd, short what, void *arg)
 	uint64_t now = clock_us();
 
 	dispatcher_status(c->server->dispatcher, &st);
-	if (c->ready_us == 0 && st.ready)
+	if (c->ready_us == 0 && st.warm)
 		c->ready_us = now;
 	if (c->ready_us != 0 ? now - c->ready_us < DRAIN_US :
 	    now - c->ended_us < DRAIN_START_US)

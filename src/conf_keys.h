@@ -165,6 +165,8 @@ X(zygote_compact, BOOL, "zygote.compact", "on", 0, 0, RELOAD,		\
   "Whether a zygote moves its memory into few mappings before it forks, which makes forks several times faster.") \
 X(zygote_warm_file, STR, "zygote.warm_file", "", 0, 0, RELOAD,		\
   "Python file that is run once in the zygote after its own warm-up.")	\
+X(zygote_early, BOOL, "zygote.early", "on", 0, 0, RELOAD,		\
+  "Whether the first calls are served as soon as the modules are imported, while the warm-up goes on.") \
 X(user, STR, "user", "nobody", 0, 0, RESTART,				\
   "User that adderd becomes once it listens, when it is started as root; empty to stay root.  It has to be able to read the configuration for a reload.") \
 X(sandbox_mode, STR, "sandbox.mode", "require", 0, 0, RESTART,		\

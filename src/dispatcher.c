@@ -76,6 +76,7 @@ dispatcher_new(struct event_base *base, struct conf *conf, char **why)
 	if (d->supervisor == NULL)
 		dispatcher_free(&d);
 	else {
+		supervisor_on_warm(d->supervisor, dispatcher_warm, d);
 		d->environments = environments_new(base, conf, d->supervisor,
 		    &environments_observer, d);
 		environments_set_sandboxes(d->environments, d->sandboxes);
@@ -231,8 +232,7 @@ dispatcher_submit(struct dispatcher *d, struct job_spec *spec,
 	job = job_new(spec, d->conf, &job_observer, t);
 	if (d->files != NULL && spec->keep)
 		job_files_keep(job, d->files);
-	if (dispatcher_waiting(d) > 0 &&
-	    dispatcher_waiting(d) >= d->conf->queue_max) {
+	if (dispatcher_is_full(d, spec)) {
 		dispatcher_refuse(d, job, VERDICT_BUSY);
 		return job;
 	}
@@ -283,10 +283,10 @@ serve(struct dispatcher *d, struct job_queue *q, struct pool *pool,
 {
 	struct job *job;
 
-	while ((job = job_queue_next(q, d->only)) != NULL) {
-		if (job->spec.opens != NULL ? e == NULL &&
-		    !sandboxes_have_source(d->sandboxes) :
-		    d->nrunning >= d->conf->pool_max || !pool_can_take(pool))
+	while ((job = dispatcher_next(d, q, e)) != NULL) {
+		if (job->spec.opens == NULL &&
+		    (d->nrunning >= d->conf->pool_max ||
+		    !pool_can_take(pool)))
 			break;
 		job_queue_take(q, job);
 		if (job->spec.opens != NULL) {
@@ -297,7 +297,7 @@ serve(struct dispatcher *d, struct job_queue *q, struct pool *pool,
 		d->nrunning++;
 		pool_assign(pool, job);
 	}
-	pool_set_demand(pool, q->n);
+	pool_set_demand(pool, dispatcher_demand(d, q, e));
 }
 
 static void

@@ -25,7 +25,8 @@ struct dispatcher_status {
 	unsigned	 queued;
 	uint64_t	 queue_age_us;	/* of the job that waits longest */
 	uint64_t	 generation;
-	int		 ready;		/* a zygote serves */
+	int		 ready;		/* a zygote serves, */
+	int		 warm;		/* and is warm */
 	uint64_t	 zygote_restarts;
 	uint64_t	 zygote_import_ms;
 	uint64_t	 calls[VERDICT_COUNT];
@@ -57,6 +58,10 @@ struct dispatcher *dispatcher_new(struct event_base *, struct conf *,
  * sentence. */
 void		 dispatcher_on_fatal(struct dispatcher *,
 		    void (*call)(const char *why, void *), void *arg);
+/* To be called, from the loop, when a zygote that is warm is about to
+ * serve: before any job gets a worker of it. */
+void		 dispatcher_on_warm(struct dispatcher *,
+		    void (*call)(void *), void *arg);
 /* The private directory below scratch.dir. */
 const char	*dispatcher_scratch(const struct dispatcher *);
 /* Dispatches only the jobs of one principal until it is called with NULL. */

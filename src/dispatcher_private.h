@@ -31,6 +31,8 @@ struct dispatcher {
 	uint64_t		 calls[VERDICT_COUNT];
 	struct metrics		 metrics;
 	struct file_dir		*files;		/* NULL: nothing is kept */
+	void			(*warm)(void *arg);	/* or NULL */
+	void			*warm_arg;
 };
 
 /* What the dispatcher keeps of a job beside the job itself. */
@@ -66,11 +68,23 @@ void		 dispatcher_enqueue(struct dispatcher *, struct job *,
 
 /* Jobs that wait, wherever they do. */
 unsigned	 dispatcher_waiting(const struct dispatcher *);
+/* Whether one more may not wait; those that all others wait for may. */
+int		 dispatcher_is_full(const struct dispatcher *,
+		    const struct job_spec *);
+/* Whose turn it is in a queue, NULL if nobody's: what starts a session of
+ * plain workers (e NULL) lets others pass until there is a zygote for it. */
+struct job	*dispatcher_next(const struct dispatcher *,
+		    const struct job_queue *, const struct environment *e);
+/* How many jobs of a queue wait for a worker. */
+unsigned	 dispatcher_demand(const struct dispatcher *,
+		    const struct job_queue *, const struct environment *e);
 /* Takes a job that waits out of wherever it does. */
 void		 dispatcher_withdraw(struct dispatcher *, struct job *);
 /* The job that is to be answered busy first, and when; NULL if none waits. */
 struct job	*dispatcher_first_due(const struct dispatcher *,
 		    uint64_t *due);
+/* The supervisor's call: a zygote that is warm is about to serve. */
+void		 dispatcher_warm(void *arg);
 /* Arms the timer for it. */
 void		 dispatcher_watch(struct dispatcher *);
 

@@ -24,6 +24,37 @@ dispatcher_waiting(const struct dispatcher *d)
 	    environments_queued(d->environments);
 }
 
+int
+dispatcher_is_full(const struct dispatcher *d, const struct job_spec *spec)
+{
+	unsigned n = dispatcher_waiting(d);
+
+	if (d->only != NULL && d->only == spec->principal)
+		return 0;
+	return n > 0 && n >= d->conf->queue_max;
+}
+
+static int
+sessions_wait(const struct dispatcher *d, const struct environment *e)
+{
+	return e == NULL && !sandboxes_have_source(d->sandboxes);
+}
+
+struct job *
+dispatcher_next(const struct dispatcher *d, const struct job_queue *q,
+    const struct environment *e)
+{
+	return sessions_wait(d, e) ? job_queue_next_run(q, d->only) :
+	    job_queue_next(q, d->only);
+}
+
+unsigned
+dispatcher_demand(const struct dispatcher *d, const struct job_queue *q,
+    const struct environment *e)
+{
+	return sessions_wait(d, e) ? job_queue_runs(q) : q->n;
+}
+
 void
 dispatcher_withdraw(struct dispatcher *d, struct job *job)
 {
@@ -95,6 +126,24 @@ dispatcher_watch(struct dispatcher *d)
 	tv.tv_sec = due / 1000000;
 	tv.tv_usec = due % 1000000;
 	event_add(d->ev_queue, &tv);
+}
+
+void
+dispatcher_on_warm(struct dispatcher *d, void (*call)(void *), void *arg)
+{
+	d->warm = call;
+	d->warm_arg = arg;
+}
+
+void
+dispatcher_warm(void *arg)
+{
+	struct dispatcher *d = arg;
+
+	if (d->warm != NULL)
+		d->warm(d->warm_arg);
+	/* Sessions have waited for it. */
+	event_active(d->ev_dispatch, 0, 0);
 }
 
 void

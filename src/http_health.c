@@ -55,9 +55,16 @@ not_ready(const struct http_health *h)
 static void
 on_readiness(struct http_request *r, void *arg)
 {
-	const char *why = not_ready(arg);
+	struct http_health *h = arg;
+	const char *why = not_ready(h);
+	struct dispatcher_status st;
 
-	reply_text(r, why == NULL ? 200 : 503, why == NULL ? "ok\n" : why);
+	dispatcher_status(h->dispatcher, &st);
+	if (why != NULL)
+		reply_text(r, 503, why);
+	else
+		reply_text(r, 200, st.warm ? "ok\n" :
+		    "ok, but still warming up\n");
 }
 
 static void

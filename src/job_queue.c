@@ -84,6 +84,35 @@ job_queue_next(const struct job_queue *q, const void *only)
 	return turn == NULL ? NULL : TAILQ_FIRST(&turn->jobs);
 }
 
+struct job *
+job_queue_next_run(const struct job_queue *q, const void *only)
+{
+	struct job_turn *turn;
+	struct job *job;
+
+	TAILQ_FOREACH(turn, &q->turns, entry) {
+		if (only != NULL && turn->principal != only)
+			continue;
+		TAILQ_FOREACH(job, &turn->jobs, entry)
+			if (job->spec.opens == NULL)
+				return job;
+	}
+	return NULL;
+}
+
+unsigned
+job_queue_runs(const struct job_queue *q)
+{
+	struct job_turn *turn;
+	struct job *job;
+	unsigned n = 0;
+
+	TAILQ_FOREACH(turn, &q->turns, entry)
+		TAILQ_FOREACH(job, &turn->jobs, entry)
+			n += job->spec.opens == NULL;
+	return n;
+}
+
 void
 job_queue_take(struct job_queue *q, struct job *job)
 {

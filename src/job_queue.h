@@ -21,6 +21,11 @@ void		 job_queue_remove(struct job_queue *, struct job *);
 /* Whose turn it is, among those of one principal unless only is NULL; NULL
  * if there is none.  It stays in the queue. */
 struct job	*job_queue_next(const struct job_queue *, const void *only);
+/* The same among those that do not start a session. */
+struct job	*job_queue_next_run(const struct job_queue *,
+		    const void *only);
+/* How many those are. */
+unsigned	 job_queue_runs(const struct job_queue *);
 /* Takes it out, and its principal goes to the end. */
 void		 job_queue_take(struct job_queue *, struct job *);
 /* Calls back with every one, in no order that counts. */

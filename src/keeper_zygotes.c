@@ -87,6 +87,7 @@ on_unanswered(uint64_t worker, void *arg)
 
 /* Names of workers' groups are numbers from 1 on. */
 #define GROUP_OF(generation)	((1ull << 61) | (generation))
+#define NO_GROUP		UINT64_MAX
 
 /* Imports are to take no more than a program may.  Its workers leave the
  * group for their own. */
@@ -95,7 +96,7 @@ hold_memory(struct zygote *z, uint64_t memory)
 {
 	struct limits lim = { .memory = memory };
 
-	if (z->all->cgroup == NULL)
+	if (z->all->cgroup == NULL || memory == NO_GROUP)
 		return 0;
 	if (cgroup_make(z->all->cgroup, GROUP_OF(z->generation), &lim, 1) ==
 	    -1) {
@@ -408,7 +409,9 @@ keeper_zygotes_fork(struct keeper_zygotes *all,
 	child = zygote_new(all, m->child, pair[0]);
 	child->parent = m->generation;
 	keeper_strays_wait(all->strays, 1);
-	if (hold_memory(child, m->memory) == -1) {
+	/* An early zygote is no more of a stranger than its parent. */
+	if (hold_memory(child, m->path.len != 0 ? m->memory : NO_GROUP) ==
+	    -1) {
 		say_zygote_exited(all, m->child, 0xff00);
 		zygote_free(child);
 		close(pair[1]);

@@ -27,13 +27,15 @@ mcp_status(const struct mcp *m)
 	struct dispatcher_status st;
 
 	dispatcher_status(m->dispatcher, &st);
-	return json_pack("{s:s, s:b, s:I, s:{s:i, s:i, s:i, s:i, s:I, s:I},"
-	    " s:{s:i, s:f},"
+	return json_pack("{s:s, s:b, s:s, s:I,"
+	    " s:{s:i, s:i, s:i, s:i, s:I, s:I}, s:{s:i, s:f},"
 	    " s:{s:i, s:i, s:I, s:I, s:I, s:I, s:I},"
 	    " s:{s:i, s:i, s:I, s:I, s:I},"
 	    " s:i, s:o, s:{s:I, s:I}, s:s, s:s, s:s}",
 	    "version", PACKAGE_VERSION,
 	    "ready", st.ready,
+	    "state", st.warm ? "serving" : st.ready ? "warming up" :
+	    "starting",
 	    "generation", (json_int_t)st.generation,
 	    "workers", "idle", (int)st.workers_idle,
 	    "prefaulted", (int)st.workers_prefaulted,

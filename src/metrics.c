@@ -159,6 +159,8 @@ metrics_text(const struct dispatcher_status *st, unsigned clients,
 	fprintf(f, "adder_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
 	one(f, "adder_ready", "gauge", "Whether Python is ready.",
 	    st->ready != 0);
+	one(f, "adder_warm", "gauge", "Whether its libraries are warmed up.",
+	    st->warm != 0);
 	put_workers(f, st);
 	one(f, "adder_queue_length", "gauge", "Programs that wait for a "
 	    "worker.", st->queued);

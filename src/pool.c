@@ -26,6 +26,7 @@ struct pool {
 	struct conf		*conf;
 	struct keeper_proc	*keeper;
 	uint64_t		 generation;
+	int			 early;		/* no worker ahead of need */
 	unsigned		 demand;
 	struct worker_list	 workers;
 	struct event		*ev_tend;
@@ -71,6 +72,11 @@ workers_wanted(const struct pool *p, const unsigned count[WORKER_STATES])
 
 	if (running < p->conf->pool_max)
 		room = p->conf->pool_max - running;
+	if (p->early) {
+		want = p->demand < p->starting_max ? p->demand :
+		    p->starting_max;
+		return want < room ? want : room;
+	}
 	if (p->demand > want)
 		want = p->demand < room ? p->demand : room;
 	return want;
@@ -242,11 +248,22 @@ pool_set_source(struct pool *p, struct keeper_proc *keeper,
 {
 	p->keeper = keeper;
 	p->generation = generation;
+	p->early = 0;
 	if (p->sandboxes != NULL)
 		sandboxes_set_source(p->sandboxes, keeper, generation);
 	if (generation == 0)
 		return;
 	discard_old(p);
+	tend_soon(p);
+}
+
+void
+pool_set_early(struct pool *p, struct keeper_proc *keeper,
+    uint64_t generation)
+{
+	p->keeper = keeper;
+	p->generation = generation;
+	p->early = 1;
 	tend_soon(p);
 }
 

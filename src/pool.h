@@ -46,6 +46,10 @@ void		 pool_set_conf(struct pool *, struct conf *);
  * workers of other generations go when a new one comes. */
 void		 pool_set_source(struct pool *, struct keeper_proc *,
 		    uint64_t generation);
+/* From one that is not warm: workers are made for jobs that wait, as many as
+ * there are CPUs, and none ahead; no sessions; idle workers are kept. */
+void		 pool_set_early(struct pool *, struct keeper_proc *,
+		    uint64_t generation);
 /* How many jobs wait, for the decision how many workers to make. */
 void		 pool_set_demand(struct pool *, unsigned queued);
 /* Whether a worker is idle and one more job may run. */

@@ -24,6 +24,10 @@ struct selftest {
 	char			*file;		/* that no job may read */
 	int			 listener;
 	unsigned		 port;
+	enum { FIRST_WAITS, FIRST_RUNS, FIRST_ENDED } first;
+	int			 again;		/* the first part, after this */
+	int			 limits;	/* the second has begun */
+	unsigned		 tries;
 	enum selftest_state	 state[SELFTEST_CHECKS];
 	char			*detail[SELFTEST_CHECKS];
 	void			(*broken)(const char *, void *);
@@ -58,14 +62,19 @@ static const struct {
 };
 
 #define NLIMITS	(sizeof limits / sizeof limits[0])
+/* How often the first part may get no answer before it counts as failed. */
+#define TRIES_MAX	8
 
+static void	run_first(struct selftest *);
 static void	run_limit(struct selftest *, size_t);
+static void	on_first_started(struct job *, void *);
+static void	on_warm(void *);
 static void	on_first_done(struct job *, const struct job_result *,
 		    void *);
 static void	on_limit_done(struct job *, const struct job_result *,
 		    void *);
 
-static const struct job_observer first_observer = { NULL, NULL,
+static const struct job_observer first_observer = { on_first_started, NULL,
     on_first_done, NULL, NULL };
 static const struct job_observer limit_observer = { NULL, NULL,
     on_limit_done, NULL, NULL };
@@ -178,9 +187,11 @@ note(struct selftest *t, enum selftest_check c, int held,
 {
 	char *why;
 
-	if (t->state[c] != SELFTEST_OPEN)
+	/* What has failed once has failed. */
+	if (t->state[c] == SELFTEST_BROKEN)
 		return;
 	t->state[c] = held ? SELFTEST_HELD : SELFTEST_BROKEN;
+	free(t->detail[c]);
 	t->detail[c] = xstrdup(detail);
 	log_debug("self-test %s: %s (%s)", checks[c].name,
 	    held ? "held" : "broken", detail);
@@ -217,10 +228,18 @@ void
 selftest_run(struct selftest *t, void (*broken)(const char *, void *),
     void *arg)
 {
-	char *input;
-
 	t->broken = broken;
 	t->arg = arg;
+	dispatcher_on_warm(t->dispatcher, on_warm, t);
+	run_first(t);
+}
+
+static void
+run_first(struct selftest *t)
+{
+	char *input;
+
+	t->first = FIRST_WAITS;
 	dispatcher_hold(t->dispatcher, t);
 	xasprintf(&input, "{\"file\": \"%s\", \"port\": %u, "
 	    "\"pids\": [%ld, %ld]}", t->file, t->port, (long)getpid(),
@@ -228,9 +247,17 @@ selftest_run(struct selftest *t, void (*broken)(const char *, void *),
 	submit(t, selftest_code, input, 10000, &first_observer);
 }
 
+static void
+on_first_started(struct job *job, void *arg)
+{
+	struct selftest *t = arg;
+
+	t->first = FIRST_RUNS;
+}
+
 /* One line: name, state, detail, separated by tabs. */
 static void
-read_line(struct selftest *t, char *line)
+read_line(struct selftest *t, char *line, int spoken[SELFTEST_LIMITS])
 {
 	char *name = strsep(&line, "\t"), *state = strsep(&line, "\t");
 	int c;
@@ -238,29 +265,100 @@ read_line(struct selftest *t, char *line)
 	if (state == NULL)
 		return;
 	for (c = 0; c < SELFTEST_LIMITS; c++)
-		if (strcmp(checks[c].name, name) == 0)
+		if (strcmp(checks[c].name, name) == 0) {
+			spoken[c] = 1;
 			note(t, c, strcmp(state, "held") == 0,
 			    line != NULL ? line : "");
+		}
+}
+
+/* A server under load says busy, one whose processes were killed says lost:
+ * that is no answer yet. */
+static int
+is_no_answer(const struct job_result *r)
+{
+	return r->verdict == VERDICT_BUSY || r->verdict == VERDICT_LOST;
+}
+
+static int
+has_failed(const struct selftest *t)
+{
+	int c;
+
+	for (c = 0; c < SELFTEST_CHECKS; c++)
+		if (t->state[c] == SELFTEST_BROKEN)
+			return 1;
+	return 0;
+}
+
+static int
+is_warm(const struct selftest *t)
+{
+	struct dispatcher_status st;
+
+	dispatcher_status(t->dispatcher, &st);
+	return st.warm;
+}
+
+static void
+read_first(struct selftest *t, const struct job_result *r)
+{
+	int c, spoken[SELFTEST_LIMITS] = { 0 };
+	char *text, *at, *line;
+
+	text = at = xmemdupz(r->output[JOB_STDOUT].head,
+	    r->output[JOB_STDOUT].head_len);
+	while ((line = strsep(&at, "\n")) != NULL)
+		read_line(t, line, spoken);
+	free(text);
+	/* What it does not speak of has not held. */
+	for (c = 0; c < SELFTEST_LIMITS; c++)
+		if (!spoken[c])
+			note(t, c, 0, r->reason[0] != '\0' ? r->reason :
+			    "the self-test did not come to it");
 }
 
 static void
 on_first_done(struct job *job, const struct job_result *r, void *arg)
 {
 	struct selftest *t = arg;
-	char *text, *at, *line;
-	int c;
 
-	text = at = xmemdupz(r->output[JOB_STDOUT].head,
-	    r->output[JOB_STDOUT].head_len);
-	while ((line = strsep(&at, "\n")) != NULL)
-		read_line(t, line);
-	free(text);
-	/* What it does not speak of has not held. */
-	for (c = 0; c < SELFTEST_LIMITS; c++)
-		note(t, c, 0, r->reason[0] != '\0' ? r->reason :
-		    "the self-test did not come to it");
+	t->first = FIRST_ENDED;
+	if (is_no_answer(r) && ++t->tries < TRIES_MAX) {
+		run_first(t);
+		return;
+	}
+	read_first(t, r);
+	/* Then the server stops, and until it has no job may run. */
+	if (has_failed(t) && strcmp(t->conf->sandbox_mode, "off") != 0)
+		return;
+	if (t->again) {
+		t->again = 0;
+		run_first(t);
+		return;
+	}
 	dispatcher_hold(t->dispatcher, NULL);
-	run_limit(t, 0);
+	if (is_warm(t)) {
+		t->limits = 1;
+		run_limit(t, 0);
+	}
+}
+
+/*
+ * The zygote that serves from now on is not the one that the first part was
+ * tried behind: all calls wait until it has held behind this one, too.
+ */
+static void
+on_warm(void *arg)
+{
+	struct selftest *t = arg;
+
+	if (t->limits)
+		return;
+	if (t->first == FIRST_RUNS)
+		t->again = 1;
+	else if (t->first == FIRST_ENDED)
+		run_first(t);
 }
 
 static int
@@ -295,8 +393,7 @@ on_limit_done(struct job *job, const struct job_result *r, void *arg)
 			break;
 	if (i == NLIMITS)
 		return;
-	/* A server under load says busy: that is no answer yet. */
-	if (r->verdict == VERDICT_BUSY || r->verdict == VERDICT_LOST) {
+	if (is_no_answer(r)) {
 		run_limit(t, i);
 		return;
 	}

@@ -6,7 +6,9 @@
 /*
  * adderd tries to break out of its own jail at every start, by the way that
  * every call takes.  The first part decides in some milliseconds whether
- * anything is served; the second, on limits, goes on beside the first calls.
+ * anything is served; where an early zygote serves first, it is made behind
+ * that one, and again behind the one that is warm before that serves.  The
+ * second, on limits, follows then beside the calls.
  */
 #define SELFTEST_LIST(X)						\
 X(READ_FILE, "read-file", "read a file of adderd's")			\

@@ -88,7 +88,7 @@ on_ready(evutil_socket_t fd, short what, void *arg)
 	struct dispatcher_status st;
 
 	dispatcher_status(s->dispatcher, &st);
-	if (st.ready && st.generation != s->ready_generation) {
+	if (st.warm && st.generation != s->ready_generation) {
 		s->ready_generation = st.generation;
 		/* Tests and scripts wait for this line. */
 		log_info("ready: Python %s, imported in %" PRIu64 " ms",

@@ -90,6 +90,7 @@ start_zygote(struct supervisor *s)
 {
 	s->starting = supervisor_start_zygote(s, 0);
 	s->failures = 0;
+	supervisor_early_ask(s);
 }
 
 static void
@@ -192,14 +193,6 @@ supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
 }
 
 void
-supervisor_on_fatal(struct supervisor *s, void (*call)(const char *, void *),
-    void *arg)
-{
-	s->fatal = call;
-	s->fatal_arg = arg;
-}
-
-void
 supervisor_free(struct supervisor **sp)
 {
 	struct supervisor *s = *sp;
@@ -236,51 +229,25 @@ supervisor_reload(struct supervisor *s, struct conf *conf)
 void
 supervisor_worker_born(struct supervisor *s, const char *why)
 {
+	uint64_t from = s->serving != 0 ? s->serving :
+	    s->early_serves ? s->early : 0;
+
 	if (why == NULL) {
 		s->failures = 0;
-		s->backoff_ms = BACKOFF_MIN_MS;
+		/* One that does not become warm is no success. */
+		if (s->serving != 0)
+			s->backoff_ms = BACKOFF_MIN_MS;
 		return;
 	}
-	if (s->serving == 0 || s->keeper == NULL ||
-	    ++s->failures != FAILURES_MAX)
+	if (from == 0 || s->keeper == NULL || ++s->failures != FAILURES_MAX)
 		return;
 	log_errorx("zygote %" PRIu64 ": %u workers in a row failed; it is "
-	    "replaced", s->serving, s->failures);
-	keeper_zygote_stop(s->keeper, s->serving);
+	    "replaced", from, s->failures);
+	if (s->serving == 0)
+		supervisor_early_stop(s);
+	else
+		keeper_zygote_stop(s->keeper, s->serving);
 	pool_set_source(s->pool, s->keeper, 0);
-}
-
-const char *
-supervisor_scratch(const struct supervisor *s)
-{
-	return s->scratch;
-}
-
-void
-supervisor_set_confined(struct supervisor *s)
-{
-	s->confined = 1;
-}
-
-void
-supervisor_socket_remove(struct supervisor *s, const char *path,
-    const struct stat *st)
-{
-	if (s->keeper != NULL)
-		keeper_socket_remove(s->keeper, path, st);
-}
-
-void
-supervisor_status(const struct supervisor *s, struct dispatcher_status *st)
-{
-	st->generation = s->serving;
-	st->ready = s->serving != 0;
-	st->zygote_restarts = s->restarts;
-	st->zygote_import_ms = s->import_ms;
-	st->python = s->python;
-	st->packages = s->packages;
-	st->sandbox = s->sandbox;
-	st->jail = &s->jail;
 }
 
 /* Fails closed: below the minimum nothing is served. */
@@ -366,13 +333,21 @@ on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 		keeper_zygote_stop(s->keeper, m->generation);
 		return;
 	}
+	if (supervisor_early_ready(s, m)) {
+		set_text(&s->python, m->python);
+		return;
+	}
 	if (m->generation != s->starting) {
 		/* An environment's, or one that a reload has overtaken. */
 		tell_zygote(s, m->generation, 1);
 		return;
 	}
+	/* Before any worker of it can get a job. */
+	if (s->warm != NULL)
+		s->warm(s->warm_arg);
 	s->starting = 0;
 	s->serving = m->generation;
+	s->failures = 0;
 	s->import_ms = m->import_ms;
 	set_text(&s->python, m->python);
 	set_text(&s->packages, m->packages);
@@ -380,6 +355,7 @@ on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 	    "imports %" PRIu64 " ms, %" PRIu64 " KiB", m->generation, m->pid,
 	    s->python, m->import_ms, m->rss_kib);
 	pool_set_source(s->pool, s->keeper, m->generation);
+	supervisor_early_stop(s);
 	if (old != 0)
 		keeper_zygote_stop(s->keeper, old);
 	if (s->observer != NULL)
@@ -391,6 +367,8 @@ on_zygote_exited(const struct msg_ZYGOTE_EXITED *m, void *arg)
 {
 	struct supervisor *s = arg;
 
+	if (supervisor_early_exited(s, m))
+		return;
 	if (m->generation == s->starting)
 		s->starting = 0;
 	else if (m->generation == s->serving) {
@@ -459,7 +437,8 @@ on_worker_uses(const struct msg_WORKER_USES *m, void *arg)
 static void
 forget_processes(struct supervisor *s)
 {
-	s->starting = s->serving = 0;
+	s->starting = s->serving = s->early = 0;
+	s->early_serves = 0;
 	/* Else the zygote that a new keeper starts would be replaced. */
 	event_del(s->ev_restart);
 	set_text(&s->sandbox, slice_of(""));

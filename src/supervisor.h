@@ -42,6 +42,9 @@ struct supervisor *supervisor_new(struct event_base *, struct conf *,
 /* To be called when the jail is weaker than sandbox.minimum. */
 void		 supervisor_on_fatal(struct supervisor *,
 		    void (*call)(const char *why, void *), void *arg);
+/* To be called when a zygote that is warm is about to serve. */
+void		 supervisor_on_warm(struct supervisor *,
+		    void (*call)(void *), void *arg);
 /* Ends every process below adderd. */
 void		 supervisor_free(struct supervisor **);
 /* Starts a zygote with the new conf; it takes over when it is ready. */

@@ -73,7 +73,7 @@ call(struct tool_call *c)
 
 	dispatcher_status(c->dispatcher, &st);
 	/* The last known list will do while a zygote is restarted. */
-	if (!st.ready && st.packages[0] == '\0')
+	if (!st.warm && st.packages[0] == '\0')
 		return TOOL_WAIT;
 	text = list(&st, filter != NULL ? filter : "");
 	c->result = result_of_text(text);

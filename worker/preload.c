@@ -65,10 +65,11 @@ import_all(const char *modules)
 	free(list);
 }
 
+/* Runs small jobs of the libraries that are there. */
 static void
-warm(const char *warm_file)
+run_jobs(const char *which)
 {
-	PyObject *res = interp_call("warm", "warm", "()");
+	PyObject *res = interp_call("warm", which, "()");
 	const char *failed = res == NULL ? NULL : PyUnicode_AsUTF8(res);
 	char *err;
 
@@ -80,6 +81,15 @@ warm(const char *warm_file)
 		log_warnx("warm-up: %s", err);
 		free(err);
 	}
+}
+
+void
+preload_warm(const char *warm_file)
+{
+	PyObject *res;
+	char *err;
+
+	run_jobs("warm");
 	if (*warm_file == '\0')
 		return;
 	res = interp_call("preload", "run_file", "(s)", warm_file);
@@ -101,20 +111,20 @@ preload_hook_figures(char **why)
 }
 
 int
-preload(const char *modules, const char *warm_file, char **why)
+preload(const char *modules, char **why)
 {
 	callbacks_settle();
 	if (step("preload", "import_stdlib", why) == -1)
 		return -1;
 	import_all(modules);
-	warm(warm_file);
-	return preload_hook_figures(why);
+	run_jobs("needed");
+	return 0;
 }
 
 int
-preload_settle(char **why)
+preload_settle(int thorough, char **why)
 {
-	return step("preload", "settle", why);
+	return step("preload", thorough ? "settle" : "settle_early", why);
 }
 
 char *

@@ -9,16 +9,21 @@
  */
 
 /*
- * Imports the comma-separated modules, warms the libraries up, runs
- * warm_file ("" for none).  A module that is missing is logged and left out.
- * -1 with *why (the caller's to free) if the zygote cannot serve.
+ * Imports the comma-separated modules.  One that is missing is logged and
+ * left out.  The garbage collector, which would find little, rests until
+ * preload_warm() or preload_settle().  -1 with *why (the caller's to free) if
+ * the zygote cannot serve.
  */
-int	preload(const char *modules, const char *warm_file, char **why);
+int	preload(const char *modules, char **why);
+/* Warms up what was imported and runs warm_file ("" for none); what goes
+ * wrong is logged. */
+void	preload_warm(const char *warm_file);
 /*
  * The last use of Python before the first fork: takes back what a program
- * could notice and freezes the garbage collector.  -1 with *why.
+ * could notice and freezes the garbage collector; thorough: after it has
+ * collected what is there.  -1 with *why.
  */
-int	preload_settle(char **why);
+int	preload_settle(int thorough, char **why);
 /* "name version\n" lines, sorted (the caller frees). */
 char	*preload_packages(void);
 /* Pictures need hooks in matplotlib, if it is there.  -1 with *why. */

@@ -28,6 +28,7 @@
 #include "spawn.h"
 #include "zygote.h"
 #include "zygote_child.h"
+#include "zygote_early.h"
 #include "zygote_jail.h"
 #include "zygote_settle.h"
 
@@ -70,6 +71,12 @@ answer(struct writer *w, const int *fds, int nfds)
 		log_warn("answer to the keeper");
 	wr_free(w);
 	return rv;
+}
+
+static unsigned long long
+ms_since(uint64_t start)
+{
+	return (clock_us() - start) / 1000;
 }
 
 static void
@@ -201,9 +208,7 @@ live_as_child(const struct msg_ZYGOTE_FORK *m, const int *fds)
 static int
 fork_zygote(const struct msg_ZYGOTE_FORK *m, const int *fds)
 {
-	struct msg_ZYGOTE_FORKED answered = { .child = m->child };
-	struct writer w;
-	int pidfd = -1, rv;
+	int pidfd = -1;
 	pid_t pid;
 
 	pid = spawn_worker(0, &pidfd);
@@ -211,11 +216,7 @@ fork_zygote(const struct msg_ZYGOTE_FORK *m, const int *fds)
 		_exit(live_as_child(m, fds));
 	if (pid == -1)
 		log_warn("zygote %llu: fork", (unsigned long long)m->child);
-	answered.pid = pid == -1 ? 0 : pid;
-	msg_encode_ZYGOTE_FORKED(&w, &answered);
-	rv = answer(&w, &pidfd, pid == -1 ? 0 : 1);
-	fd_close(&pidfd);
-	return rv;
+	return zygote_say_forked(m->child, pid == -1 ? 0 : pid, pidfd);
 }
 
 static int
@@ -228,6 +229,8 @@ serve_zygote_fork(const struct frame *f, const int *fds, int nfds)
 		log_warnx("control: ZYGOTE_FORK: %s", why);
 		return -1;
 	}
+	if (m.path.len == 0)	/* an early one, asked for too late */
+		return zygote_say_forked(m.child, 0, -1);
 	if (m.generation != opt->generation || nfds != CHILD_FDS ||
 	    opt->deps_dir[0] == '\0') {
 		log_warnx("control: ZYGOTE_FORK is not for this zygote");
@@ -347,19 +350,52 @@ verify(char **why)
 static int
 prepare_python(char **why)
 {
-	if (interp_start(opt->python_env, why) == -1 ||
-	    preload(opt->modules, opt->warm_file, why) == -1)
+	if (preload_hook_figures(why) == -1)
 		return -1;
-	packages = preload_packages();
+	/* The list is long in the making, and that of an early zygote is
+	 * asked for by nobody. */
+	packages = opt->early ? xstrdup("") : preload_packages();
 	directories = preload_directories();
 	if (runtime_init() == -1) {
 		*why = interp_take_error();
 		return -1;
 	}
-	if (preload_settle(why) == -1 ||
+	if (preload_settle(!opt->early, why) == -1 ||
 	    zygote_settle(opt->layers, why) == -1)
 		return -1;
 	return verify(why);
+}
+
+/* What makes each fork faster, and all of them wait. */
+static void
+prepare_memory(void)
+{
+	log_debug("%zu KiB of holes in the memory filled",
+	    holes_fill() / KIB);
+	if (compact_memory() == 0 && opt->prefault)
+		runtime_rehearse();
+}
+
+/* All before the first fork; start: clock_us() when it began. */
+static int
+prepare(uint64_t start, char **why)
+{
+	if (interp_start(opt->python_env, why) == -1 ||
+	    preload(opt->modules, why) == -1)
+		return -1;
+	log_debug("imported after %llu ms", ms_since(start));
+	/* In both of them, if there are two from now on. */
+	opt = zygote_early_fork(opt);
+	if (!opt->early) {
+		preload_warm(opt->warm_file);
+		log_debug("warmed up after %llu ms", ms_since(start));
+	}
+	if (prepare_python(why) == -1 || prepare_jail(why) == -1)
+		return -1;
+	log_debug("settled after %llu ms", ms_since(start));
+	if (!opt->early)
+		prepare_memory();
+	return enter_jail(why);
 }
 
 int
@@ -375,15 +411,9 @@ zygote_run(const struct zygote_options *o)
 		    "cannot be forked");
 		return 1;
 	}
-	if (prepare_python(&why) == -1 || prepare_jail(&why) == -1)
+	if (prepare(start, &why) == -1)
 		return fail(why);
-	log_debug("%zu KiB of holes in the memory filled",
-	    holes_fill() / KIB);
-	if (compact_memory() == 0 && opt->prefault)
-		runtime_rehearse();
-	if (enter_jail(&why) == -1)
-		return fail(why);
-	if (send_ready((clock_us() - start) / 1000) == -1)
+	if (send_ready(ms_since(start)) == -1)
 		return 1;
 	return serve();
 }

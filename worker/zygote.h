@@ -18,11 +18,13 @@ struct zygote_options {
 	int		 processes;
 	int		 compact;
 	int		 prefault;	/* find out what for */
+	int		 early;		/* serves until another one is warm */
 };
 
 /*
- * The zygote's life: start Python, import, warm, check, say ZYGOTE_READY,
- * then fork a worker for each WORKER_FORK until the control socket closes.
+ * The zygote's life: start Python, import, fork an early zygote if that is
+ * asked for (zygote_early.h), warm, check, say ZYGOTE_READY, then fork a
+ * worker for each WORKER_FORK until the control socket closes.
  * Returns the exit status.
  */
 int	zygote_run(const struct zygote_options *);

@@ -546,8 +546,8 @@ class Daemon:
     def zygote(self):
         """The zygote that serves, or that is about to for the first time.
 
-        One that is ready is named in the log; before that it is the only
-        child of the keeper (later ones are its workers)."""
+        One that is ready is named in the log; before that it is the oldest
+        child of the keeper (later ones are an early one and workers)."""
         keeper = self.keeper()
 
         def find():
@@ -555,10 +555,20 @@ class Daemon:
                 r"zygote [0-9]+ ready: pid ([0-9]+)", line)
                 for line in list(self.lines)) if m]
             found = ([proc_stat(pids[-1])] if pids else
-                [p for p in self.processes() if p.ppid == keeper.pid])
+                sorted((p for p in self.processes() if p.ppid == keeper.pid),
+                    key=lambda p: p.start))
             return next((p for p in found if p and p.state not in "ZX" and
                 p.comm == "adder-zygote"), None)
         return eventually(find, "a zygote")
+
+    def early(self):
+        """The process that the log names last as one that serves while
+        another one warms up; None if it is gone."""
+        pids = [int(m[1]) for m in (re.search(
+            r"zygote [0-9]+ serves while .*: pid ([0-9]+)", line)
+            for line in list(self.lines)) if m]
+        found = proc_stat(pids[-1]) if pids else None
+        return found if found and found.state not in "ZX" else None
 
     def marked(self, name):
         """Processes that a job has named with mark(name)."""

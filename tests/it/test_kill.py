@@ -118,7 +118,7 @@ def pick(daemon, rng, what):
     if what == "keeper":
         return keeper.pid
     zygotes = {int(m[1]) for m in (re.search(
-        r"zygote [0-9]+ ready: pid ([0-9]+)", line)
+        r"zygote [0-9]+ (?:ready|serves while .*): pid ([0-9]+)", line)
         for line in list(daemon.lines)) if m}
     below = [p.pid for p in processes if p.ppid == keeper.pid and
         (p.pid in zygotes) == (what == "zygote")]

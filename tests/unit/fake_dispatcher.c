@@ -170,7 +170,7 @@ dispatcher_status(const struct dispatcher *d, struct dispatcher_status *st)
 {
 	memset(st, 0, sizeof *st);
 	st->workers_busy = d->njobs;
-	st->ready = d->ready;
+	st->ready = st->warm = d->ready;
 	st->generation = 1;
 	memcpy(st->calls, d->calls, sizeof st->calls);
 	st->python = d->ready ? "3.11.2" : "";
@@ -218,6 +218,11 @@ dispatcher_scratch(const struct dispatcher *d)
 
 void
 dispatcher_hold(struct dispatcher *d, const void *principal)
+{
+}
+
+void
+dispatcher_on_warm(struct dispatcher *d, void (*call)(void *), void *arg)
 {
 }
 

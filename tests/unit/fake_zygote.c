@@ -269,6 +269,24 @@ refuse(uint64_t id)
 	wr_free(&w);
 }
 
+/* It makes no early zygote. */
+static int
+decline(const struct frame *f)
+{
+	struct msg_ZYGOTE_FORKED answer = { .pid = 0 };
+	char why[MSG_WHY_BYTES];
+	struct msg_ZYGOTE_FORK m;
+	struct writer w;
+
+	if (msg_decode_ZYGOTE_FORK(f, &m, why) == -1)
+		return -1;
+	answer.child = m.child;
+	msg_encode_ZYGOTE_FORKED(&w, &answer);
+	control_send(ZYGOTE_FD_CONTROL, &w, NULL, 0);
+	wr_free(&w);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -299,9 +317,13 @@ main(int argc, char **argv)
 	    &nfds, &rule) == 1) {
 		struct msg_WORKER_FORK m;
 
-		if (msg_decode_WORKER_FORK(&f, &m, why) == -1 || nfds != 3)
+		if (f.type == FRAME_ZYGOTE_FORK) {
+			if (decline(&f) == -1)
+				return 2;
+		} else if (msg_decode_WORKER_FORK(&f, &m, why) == -1 ||
+		    nfds != 3)
 			return 2;
-		if (refusals > 0) {
+		else if (refusals > 0) {
 			refusals--;
 			refuse(m.worker);
 		} else

@@ -157,18 +157,31 @@ def _pillow():
         picture.save(io.BytesIO(), "PNG")
 
 
+# Without these a program would get another answer, not just a later one.
+NEEDED = (("PIL.Image", _pillow),)
 JOBS = (("sys", _stdlib), ("numpy", _numpy), ("pandas", _pandas),
         ("scipy.optimize", _scipy), ("sympy", _sympy),
-        ("matplotlib.pyplot", _matplotlib), ("PIL.Image", _pillow))
+        ("matplotlib.pyplot", _matplotlib))
+
+
+def needed():
+    """What every fork must find, those of an early zygote, too."""
+    return _run(NEEDED)
 
 
 def warm():
     """Runs each job whose library is loaded; "" or what failed."""
+    import gc
+    gc.enable()         # preload.import_stdlib() has stopped it
+    return _run(JOBS)
+
+
+def _run(jobs):
     import warnings
     failed = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for module, job in JOBS:
+        for module, job in jobs:
             if module not in sys.modules:
                 continue
             try:
