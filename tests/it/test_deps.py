@@ -392,7 +392,7 @@ def test_a_package_that_speaks_for_the_zygote(wheels, store):
 
 def test_a_killed_installer_is_told_and_leaves_nothing(wheels, store):
     make_wheel(wheels, "huge-one", files={"huge_one/%d.py" % i: "x = %d\n" %
-        i for i in range(5000)})
+        i for i in range(1000)})
     with harness.Daemon(options(wheels, store)) as daemon:
         client = daemon.connect()
         ident = client.start("import huge_one", dependencies=["huge-one"])

@@ -463,7 +463,8 @@ def test_files_of_a_call_replace_what_lies_there(client):
 
 
 def test_drawings_of_a_session(daemon):
-    with Daemon(PLAIN) as own:
+    with Daemon(dict(PLAIN, **{"python.modules": "numpy,matplotlib.pyplot"})
+            ) as own:
         session = sessions.Session(own.connect())
         answer = session.run("import matplotlib.pyplot as plt\n"
             "plt.plot([1, 2])", timeout=60)

@@ -15,7 +15,8 @@ CORPUS = source_dir().parent / "shared" / "workloads" / "handed.jsonl"
 # Of the plot programs there; make check-plots runs all.
 SHARE = int(os.environ.get("ADDER_PLOTS", "60"))
 OPTIONS = {"result.max_text": "20k", "result.max_images": "8m",
-    "result.keep": "64m"}
+    "result.keep": "64m", "result.files": "100", "pool.warm": "4",
+    "queue.timeout": "10m"}
 
 
 @pytest.fixture(scope="module")
@@ -299,14 +300,11 @@ def judge(n, item, answer, tagged):
         yield "%d images, too many" % count
 
 
-def test_plot_programs_give_their_images():
+def test_plot_programs_give_their_images(daemon):
     """Beside programs that leave files with names of their own: nothing
     appears twice, and nothing of another run."""
     items, wrong, other_versions, shown = corpus(), [], 0, 0
-    options = dict(OPTIONS, **{"pool.warm": "4", "queue.timeout": "10m",
-        "result.files": "100"})
-    with Daemon(options) as daemon:
-        client, other = daemon.connect(), daemon.connect()
+    with daemon.connect() as client, daemon.connect() as other:
         daemon.wait_log("ready: Python", 120)
         for n, item in enumerate(items):
             beside = other.start("open('tag-%d.txt', 'w').write('%d')" % (n,
