@@ -4,6 +4,9 @@
 
 #include "clock.h"
 
+/* No clock has this number; to ask it fails. */
+#define NO_CLOCK	((clockid_t)0x7fff)
+
 static uint64_t
 timespec_us(const struct timespec *ts)
 {
@@ -19,14 +22,18 @@ clock_us(void)
 	return timespec_us(&ts);
 }
 
-uint64_t
-clock_process_cpu_us(pid_t pid)
+clockid_t
+clock_of_process(pid_t pid)
 {
-	struct timespec ts;
 	clockid_t clk;
 
-	if (clock_getcpuclockid(pid, &clk) != 0 ||
-	    clock_gettime(clk, &ts) == -1)
-		return 0;
-	return timespec_us(&ts);
+	return clock_getcpuclockid(pid, &clk) == 0 ? clk : NO_CLOCK;
+}
+
+uint64_t
+clock_cpu_us(clockid_t clk)
+{
+	struct timespec ts;
+
+	return clock_gettime(clk, &ts) == 0 ? timespec_us(&ts) : 0;
 }

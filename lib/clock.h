@@ -3,11 +3,13 @@
 
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t	clock_us(void);
-/* CPU time that a process has used so far, in microseconds, as the kernel
- * counts it (clock_getcpuclockid(3)); 0 if the process is gone. */
-uint64_t	clock_process_cpu_us(pid_t);
+/* The clock of the CPU time that a process uses (clock_getcpuclockid(3)). */
+clockid_t	clock_of_process(pid_t);
+/* What it shows, in microseconds; 0 if the process is gone. */
+uint64_t	clock_cpu_us(clockid_t);
 
 #endif

@@ -125,8 +125,6 @@
 #define MSG_PARKED(F)							\
 	F(U64, prepare_us)	/* fork to parked */			\
 	F(U64, confine_us)	/* of that, entering the jail */
-#define MSG_STARTED(F)							\
-	F(U64, version)
 #define MSG_VALUE(F)							\
 	F(BIN, text)		/* repr of the last expression */
 #define MSG_EXCEPTION(F)						\

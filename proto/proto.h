@@ -34,7 +34,8 @@ enum frame_dir {
 #define MIB	(1024u * 1024u)
 
 /* name, number, directions, largest payload in bytes.  Numbers are never
- * used again; a frame that is retired stays listed here in a comment. */
+ * used again; a frame that is retired stays listed here in a comment.
+ * STARTED 51: the job has begun (now told by the socket). */
 #define FRAME_LIST(X)							\
 	/* control: what adderd asks of the keeper */			\
 	X(ZYGOTE_START,   10, SERVER_TO_KEEPER, 32 * KIB)		\
@@ -63,7 +64,6 @@ enum frame_dir {
 	X(INPUT_FILE,     41, SERVER_TO_WORKER, 64 * MIB)		\
 	X(PREFAULT,       42, SERVER_TO_WORKER, 1 * KIB)		\
 	X(PARKED,         50, WORKER_TO_SERVER | LEADER_TO_SERVER, 1 * KIB) \
-	X(STARTED,        51, WORKER_TO_SERVER, 1 * KIB)		\
 	X(VALUE,          52, WORKER_TO_SERVER, 1 * MIB)		\
 	X(EXCEPTION,      53, WORKER_TO_SERVER, 1 * MIB)		\
 	X(IMAGE,          54, WORKER_TO_SERVER, 16 * MIB)		\

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <linux/sockios.h>
 #include <unistd.h>
 
 #include <event2/buffer.h>
@@ -24,6 +26,7 @@ struct channel {
 	const struct channel_observer *observer;
 	void		*arg;
 	int		 closed;
+	int		 reset;		/* the peer has left something unread */
 	int		*freed;		/* set when freed inside a callback */
 };
 
@@ -170,6 +173,7 @@ read_once(struct channel *ch)
 		return deliver(ch) == -1 ? -1 : 1;
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return 0;
+	ch->reset = n == -1 && errno == ECONNRESET;
 	channel_close(ch, NULL);
 	return -1;
 }
@@ -178,6 +182,15 @@ static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	read_once(arg);
+}
+
+int
+channel_all_read(const struct channel *ch)
+{
+	int unread;
+
+	return evbuffer_get_length(ch->out) == 0 && !ch->reset &&
+	    ioctl(ch->sock, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
 void

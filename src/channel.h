@@ -26,6 +26,13 @@ void		 channel_free(struct channel **);
 /* Sends a frame, at once as far as the socket takes it; the writer is
  * consumed. */
 void		 channel_send(struct channel *, struct writer *);
+/*
+ * Whether the peer has read all that was sent.  Once it is gone this holds
+ * for what it had read until then, but only after channel_drain().  Says so,
+ * of what lies unread, the socket (SIOCOUTQ, unix(7)); of what was lost
+ * unread, its error ECONNRESET.
+ */
+int		 channel_all_read(const struct channel *);
 /* Handles all frames that have arrived by now.  Stops early where a
  * callback freed the channel. */
 void		 channel_drain(struct channel *);

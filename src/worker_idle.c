@@ -16,6 +16,7 @@ worker_proc_prefault(struct worker_proc *w, uint64_t pages)
 
 	msg_encode_PREFAULT(&out, &m);
 	channel_send(w->channel, &out);
+	w->prefault_asked = 1;
 }
 
 int
@@ -25,6 +26,7 @@ worker_on_prefaulted(struct worker_proc *w, const struct frame *f, char *why)
 
 	if (msg_decode_PREFAULTED(f, &m, why) == -1)
 		return -1;
+	w->prefault_asked = 0;
 	w->prefaulted += m.copied;
 	w->prefault_done = !m.more;
 	if (w->state == WORKER_PARKED)

@@ -36,11 +36,7 @@
 #define READY_MS	30000
 /* How long the kernel's word on a killed worker is waited for. */
 #define REAP_MS		2000
-#define READ_BYTES	(64 * 1024)
-/* Most that is read from the pipe of a worker that has ended. */
-#define DRAIN_BYTES	(1024 * 1024)
 
-static void	on_output(evutil_socket_t, short, void *);
 static void	on_timer(evutil_socket_t, short, void *);
 static void	on_frame(struct channel *, const struct frame *, void *);
 static void	on_closed(struct channel *, const char *, void *);
@@ -83,7 +79,7 @@ worker_take_links(struct worker_proc *w, struct event_base *base,
 	for (i = 0; i < 2; i++) {
 		w->output_fd[i] = ours[1 + i];
 		w->ev_output[i] = event_new(base, ours[1 + i],
-		    EV_READ | EV_PERSIST, on_output, w);
+		    EV_READ | EV_PERSIST, worker_on_output, w);
 	}
 }
 
@@ -183,8 +179,8 @@ worker_answer_job(struct worker_proc *w, enum verdict verdict)
  * then its output stays in the pipes, which hold up whoever floods them;
  * what they hold at its end is read then.
  */
-static void
-condemn(struct worker_proc *w, enum verdict verdict)
+void
+worker_condemn(struct worker_proc *w, enum verdict verdict)
 {
 	int i;
 
@@ -198,81 +194,6 @@ condemn(struct worker_proc *w, enum verdict verdict)
 	worker_set_timer(w, w->host != NULL ? WORKER_SETTLE_MS : REAP_MS);
 }
 
-static void
-check_output_limit(struct worker_proc *w)
-{
-	uint64_t total = w->job->capture[JOB_STDOUT].total +
-	    w->job->capture[JOB_STDERR].total;
-
-	if (total > w->job->conf->limits_output_kill)
-		condemn(w, VERDICT_OUTPUT);
-}
-
-/* Reads once from a stream; bytes read, 0 where there is nothing now. */
-static size_t
-read_output(struct worker_proc *w, int stream)
-{
-	static char buf[READ_BYTES];
-	ssize_t n;
-
-	if (w->output_fd[stream] == -1)
-		return 0;
-	n = read(w->output_fd[stream], buf, sizeof buf);
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n <= 0) {
-		/* All writers are gone. */
-		event_del(w->ev_output[stream]);
-		return 0;
-	}
-	job_output(w->job, stream, buf, n);
-	return n;
-}
-
-void
-worker_drain_output(struct worker_proc *w)
-{
-	size_t n, total;
-	int i;
-
-	for (i = 0; i < JOB_STREAMS; i++) {
-		total = 0;
-		while (total < DRAIN_BYTES && (n = read_output(w, i)) > 0)
-			total += n;
-	}
-}
-
-static void
-on_output(evutil_socket_t fd, short what, void *arg)
-{
-	struct worker_proc *w = arg;
-
-	read_output(w, fd == w->output_fd[0] ? JOB_STDOUT : JOB_STDERR);
-	check_output_limit(w);
-}
-
-static void
-watch_output(struct worker_proc *w)
-{
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		if (w->paused)
-			event_del(w->ev_output[i]);
-		else
-			event_add(w->ev_output[i], NULL);
-	}
-}
-
-void
-worker_proc_pause(struct worker_proc *w, int on)
-{
-	if (w->state != WORKER_BUSY || w->paused == on)
-		return;
-	w->paused = on;
-	watch_output(w);
-}
-
 void
 worker_proc_assign(struct worker_proc *w, struct job *job)
 {
@@ -283,11 +204,10 @@ worker_proc_assign(struct worker_proc *w, struct job *job)
 	job->tries++;
 	job->started_us = clock_us();
 	if (w->host == NULL)
-		w->cpu_base_us = clock_process_cpu_us(w->pid);
+		w->cpu_base_us = clock_cpu_us(w->cpu_clock);
 	w->paused = job->paused;
 	worker_send_job(w, job);
-	watch_output(w);
-	worker_set_timer(w, job->spec.limits.timeout_ms);
+	worker_watch_begin(w, job);
 	if (job->observer->started != NULL)
 		job->observer->started(job, job->arg);
 }
@@ -308,7 +228,7 @@ static void
 on_done(struct worker_proc *w, const struct msg_DONE *m)
 {
 	struct job *job = w->job;
-	uint64_t cpu = clock_process_cpu_us(w->pid);
+	uint64_t cpu = clock_cpu_us(w->cpu_clock);
 
 	job_done(job, m);
 	/* A process that has left already has no clock any more; then its own
@@ -343,11 +263,6 @@ static int
 handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
 {
 	switch (f->type) {
-	case FRAME_STARTED: {
-		DECODE(STARTED);
-		w->started = 1;
-		return 0;
-	}
 	case FRAME_VALUE: {
 		DECODE(VALUE);
 		job_value(w->job, &m);
@@ -414,7 +329,7 @@ on_frame(struct channel *ch, const struct frame *f, void *arg)
 
 	if (w->state == WORKER_STARTING && f->type == FRAME_PARKED)
 		on_parked(w, f, why);
-	else if (f->type == FRAME_PREFAULTED && !w->started) {
+	else if (f->type == FRAME_PREFAULTED && w->prefault_asked) {
 		if (worker_on_prefaulted(w, f, why) == -1)
 			broken(w, why);
 	} else if (w->state == WORKER_ENDING) {
@@ -448,8 +363,12 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 		    "out of descriptors" : "it was not ready in time");
 		break;
 	case WORKER_BUSY:
+		if (w->unwatched) {
+			worker_watch_late(w);
+			break;
+		}
 		worker_drain_output(w);
-		condemn(w, VERDICT_TIMEOUT);
+		worker_condemn(w, VERDICT_TIMEOUT);
 		break;
 	case WORKER_ENDING:
 		if (w->host != NULL) {
@@ -470,6 +389,7 @@ void
 worker_proc_forked(struct worker_proc *w, pid_t pid)
 {
 	w->pid = pid;
+	w->cpu_clock = clock_of_process(pid);
 	become_parked(w);
 }
 
@@ -484,13 +404,21 @@ worker_proc_refused(struct worker_proc *w, const char *why)
 /* A job that no worker has begun may go to another one. */
 #define TRIES_MAX	3
 
+/* The program runs once its worker has read all of the job.  A link that was
+ * closed for a bad frame was the program's own. */
+static int
+has_begun(const struct worker_proc *w)
+{
+	return w->channel == NULL || channel_all_read(w->channel);
+}
+
 static void
 settle_job(struct worker_proc *w, int status, int oom)
 {
 	struct job *job = w->job;
 
 	job->worker = NULL;
-	if (!w->started && !job->condemned && job->tries < TRIES_MAX) {
+	if (!has_begun(w) && !job->condemned && job->tries < TRIES_MAX) {
 		w->job = NULL;
 		job->started_us = 0;
 		w->observer->returned(w, job, w->arg);

@@ -2,6 +2,7 @@
 #define ADDER_WORKER_PROC_H
 
 #include <sys/queue.h>
+#include <time.h>
 
 #include "msg.h"
 
@@ -63,9 +64,11 @@ struct worker_proc {
 	uint64_t		 prepare_us;	/* by its own word, */
 	uint64_t		 confine_us;	/* before any job */
 	uint64_t		 prefaulted;	/* pages copied ahead; */
+	int			 prefault_asked; /* and is to answer */
 	int			 prefault_done;	/* no more to touch */
-	int			 started;	/* STARTED was received */
 	int			 paused;
+	int			 unwatched;	/* output is left for later */
+	clockid_t		 cpu_clock;	/* of the process */
 	uint64_t		 cpu_base_us;	/* used before the job */
 	const struct worker_host *host;		/* NULL for a worker */
 	void			*host_arg;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <linux/magic.h>
 #include <unistd.h>
 
 #include "beneath.h"
@@ -41,6 +43,7 @@ static struct {
 	size_t		 nfound, room;
 	uint64_t	 left;		/* files that are not named */
 	int		 top;		/* the scratch directory, open */
+	off_t		 bare_size;	/* of that without a file of a job */
 	struct {
 		ino_t		ino;
 		struct timespec	mtime;
@@ -56,6 +59,17 @@ collect_init(const char *scratch, const char *program)
 	c.nshown = 0;
 	if (lstat(program, &c.st) == -1)
 		memset(&c.st, 0, sizeof c.st);
+}
+
+void
+collect_expect_nothing(void)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (statfs(c.scratch, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+	    lstat(c.scratch, &st) == 0)
+		c.bare_size = st.st_size;
 }
 
 void
@@ -100,6 +114,21 @@ is_untouched_program(const struct stat *st)
 	return st->st_ino == c.st.st_ino && st->st_dev == c.st.st_dev &&
 	    st->st_size == c.st.st_size &&
 	    same_time(st->st_mtim, c.st.st_mtim);
+}
+
+/*
+ * The size of a directory on tmpfs is a number for each entry (mm/shmem.c,
+ * BOGO_DIRENT_SIZE): as long as it has only the program in it, which is
+ * what it was, the size is that of the beginning.
+ */
+static int
+is_bare(void)
+{
+	struct stat top, program;
+
+	return c.bare_size != 0 && lstat(c.scratch, &top) == 0 &&
+	    top.st_size == c.bare_size && lstat(c.program, &program) == 0 &&
+	    is_untouched_program(&program);
 }
 
 static int
@@ -346,7 +375,7 @@ collect_send(void)
 	uint64_t left;
 	size_t i;
 
-	if (!workerio_is_owner() || open_top() == -1)
+	if (!workerio_is_owner() || is_bare() || open_top() == -1)
 		return 0;
 	scan_files(c.top, add);
 	if (c.nfound > 0)

@@ -14,6 +14,9 @@
 void	collect_init(const char *scratch, const char *program);
 /* How many files may be sent with their bytes, and how many bytes. */
 void	collect_bounds(uint64_t files, uint64_t bytes);
+/* There is only the program, and no one else makes files there: where that
+ * can be told quickly, an end without files will be. */
+void	collect_expect_nothing(void);
 /* What lies there now is from before the run. */
 void	collect_remember(void);
 /* A picture file that shows what an IMAGE has shown already. */

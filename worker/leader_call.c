@@ -134,7 +134,7 @@ keep_child(void)
 
 	now = birth.in_place ? st : &birth.child;
 	sweep(now);
-	cpu_us = clock_process_cpu_us(now->pid);
+	cpu_us = clock_cpu_us(clock_of_process(now->pid));
 	if (!birth.in_place) {
 		birth.child.id = st->id;
 		if (st->pid != 0)

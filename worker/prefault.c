@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,8 +12,9 @@
 #define MADV_POPULATE_WRITE	23
 #endif
 
-/* Between two looks at what else there is to do. */
-#define PAGES_AT_ONCE		16
+/* Between two looks at what else there is to do, some 20 microseconds. */
+#define PAGES_AT_ONCE		8
+#define STACK_BYTES		(96 * 1024)
 
 struct prefault_range	prefault_ranges[PREFAULT_RANGES_MAX];
 unsigned		prefault_nranges;
@@ -48,6 +50,17 @@ touch_some(const struct prefault_range *r, size_t size)
 	return n;
 }
 
+/* Programs go deeper than the way that has led here. */
+static __attribute__((noinline)) void
+touch_stack(size_t size)
+{
+	volatile char room[STACK_BYTES];
+	size_t i;
+
+	for (i = 0; i < sizeof room; i += size)
+		room[i] = 0;
+}
+
 unsigned
 prefault_step(unsigned pages, int (*interrupted)(void))
 {
@@ -55,9 +68,13 @@ prefault_step(unsigned pages, int (*interrupted)(void))
 	unsigned done = 0, copied = 0, looked = 0, n;
 	const struct prefault_range *r;
 
+	if (at_range == 0)
+		touch_stack(size);
 	while (at_range < prefault_nranges && done < pages) {
 		if (done - looked >= PAGES_AT_ONCE) {
 			looked = done;
+			/* The CPU may be the one of a job of another. */
+			sched_yield();
 			if (interrupted())
 				break;
 		}

@@ -46,6 +46,8 @@
 #define STATUS_INTERNAL	124
 
 static char	program[SANDBOX_PATH_MAX + sizeof PROGRAM_NAME + 1];
+static int	program_fd = -1;	/* of the file there, */
+static int	reserved;	/* which has room that it does not need */
 static int	is_settled;	/* what all share was made in the zygote */
 
 int
@@ -70,34 +72,38 @@ runtime_leave(const char *what)
 }
 
 /*
- * Makes the file of the program to come.  Where all workers share one file
+ * Makes the file of the program to come, and keeps it open: to find it by
+ * its name takes longer than to write it.  Where all workers share one file
  * system, it also takes the room that most programs need: another job may
  * have used up the rest by the time that this one starts.
  */
 static int
 reserve_program(int shared)
 {
-	int fd = open(program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd == -1)
+	program_fd = open(program, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	    0600);
+	if (program_fd == -1)
 		return -1;
-	if (shared)
-		(void)fallocate(fd, 0, 0, PROGRAM_RESERVE);
-	return close(fd);
+	reserved = shared &&
+	    fallocate(program_fd, 0, 0, PROGRAM_RESERVE) == 0;
+	return 0;
 }
 
 static int
 write_program(struct slice text)
 {
-	int fd = open(program, O_WRONLY | O_CLOEXEC), rv;
+	struct stat st;
+	int rv;
 
-	if (fd == -1)
-		return -1;
-	rv = fd_write_all(fd, text.data, text.len);
-	if (rv == 0)
-		rv = ftruncate(fd, text.len);
-	if (close(fd) == -1)
-		rv = -1;
+	/* A file that came with the job may have taken its place. */
+	if (fstat(program_fd, &st) == -1 || st.st_nlink == 0) {
+		fd_close(&program_fd);
+		program_fd = open(program, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	}
+	rv = fd_write_all(program_fd, text.data, text.len);
+	if (rv == 0 && reserved)
+		rv = ftruncate(program_fd, text.len);
+	fd_close(&program_fd);
 	return rv;
 }
 
@@ -185,13 +191,18 @@ runtime_prepare(const struct sandbox *s)
 	if (stdin_feed_prepare() == -1)
 		runtime_leave("standard input");
 	/* A session is there for long, and should be small. */
-	if (s->session)
+	if (s->session) {
+		fd_close(&program_fd);
 		return;
+	}
 	pyerror_keep_reserve();
+	scale_begin(0, 0);
 	run_trial();
 	/* There is nothing yet to collect: this only warms the way. */
 	collect_init(s->scratch, program);
 	collect_send();
+	if (s->jail->layers & JAIL_BIT(JAIL_MOUNT))
+		collect_expect_nothing();
 }
 
 const char *
@@ -330,7 +341,6 @@ void
 runtime_main(const struct sandbox *s, uint64_t fork_us)
 {
 	struct msg_PARKED parked;
-	struct msg_STARTED started = { PROTO_VERSION };
 	struct pyjob py = { .path = program };
 	struct msg_JOB job;
 	char *buf;
@@ -352,7 +362,6 @@ runtime_main(const struct sandbox *s, uint64_t fork_us)
 	if (job.live)
 		pystdio_live();
 	scale_begin(job.image_side, job.image_bytes);
-	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(&job, s->scratch, &py);
 	workerio_wait_end();

@@ -134,7 +134,6 @@ static void
 session_call(uint64_t call, int in_place, void *arg)
 {
 	const struct sandbox *s = arg;
-	struct msg_STARTED started = { PROTO_VERSION };
 	struct msg_JOB job;
 	char *buf;
 
@@ -154,7 +153,6 @@ session_call(uint64_t call, int in_place, void *arg)
 	if (job.live)
 		pystdio_live();
 	scale_begin(job.image_side, job.image_bytes);
-	workerio_STARTED(&started);
 	late_flush_arm(job.limits.timeout_ms);
 	run_job(s, &job, call);
 	free(buf);

@@ -252,6 +252,6 @@ workerio_##T(const struct msg_##T *m)					\
 	msg_encode_##T(&w, m);						\
 	return workerio_send(&w);					\
 }
-X(PARKED,,,) X(PREFAULTED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
+X(PARKED,,,) X(PREFAULTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
 X(IMAGE,,,) X(FILE,,,) X(FILE_PART,,,) X(DONE,,,)
 #undef X

@@ -46,7 +46,7 @@ void	workerio_signalled(int sig);
 /* Each of these encodes and sends one frame; -1 as for workerio_send(), or
  * if there is no memory left for it. */
 #define X(T, num, dirs, max) int workerio_##T(const struct msg_##T *);
-X(PARKED,,,) X(PREFAULTED,,,) X(STARTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
+X(PARKED,,,) X(PREFAULTED,,,) X(VALUE,,,) X(EXCEPTION,,,)
 X(IMAGE,,,) X(FILE,,,) X(FILE_PART,,,) X(DONE,,,)
 #undef X
 

@@ -18,7 +18,7 @@ SEED = int(os.environ.get("ADDER_FUZZ_SEED", "0")) or \
     random.SystemRandom().randrange(1, 1 << 32)
 VERDICTS = {"ok", "exception", "exit", "timeout", "cpu", "memory", "output",
     "files", "pids", "signal", "denied", "lost"}
-GOOD = "start\nout alive\ndone 0\n"
+GOOD = "out alive\ndone 0\n"
 FAKE = harness.build_dir() / "tests/unit/fake_zygote"
 
 need_fake = pytest.mark.skipif(not FAKE.exists(),
@@ -61,7 +61,7 @@ def test_workers_that_say_anything(fake):
         rss = harness.proc_status_kib(fake.pid, "VmRSS")
         for seed in range(SEED, SEED + COUNT):
             beside = other.start(GOOD)
-            ident = client.start("start\nfuzz %d\n" % seed, timeout=0.1)
+            ident = client.start("fuzz %d\n" % seed, timeout=0.1)
             check_bad(client.finish(ident), seed)
             check_good(other.finish(beside), seed)
             check_good(client.run(GOOD), seed)

@@ -189,7 +189,7 @@ run_code(struct fixture *fx, const char *code, uint64_t timeout_ms)
 static void
 expect_alive(struct fixture *fx)
 {
-	const struct seen *s = run_code(fx, "start\nout alive\ndone 0", 20000);
+	const struct seen *s = run_code(fx, "out alive\ndone 0", 20000);
 
 	assert_int_equal(s->verdict, VERDICT_OK);
 	assert_string_equal(s->out, "alive");
@@ -203,42 +203,42 @@ static const struct {
 	int		 signal;
 	const char	*out;
 } endings[] = {
-	{ "plain", "start\nout hello\ndone 0", VERDICT_OK, 0, 0, "hello" },
-	{ "status", "start\nout x\ndone 3", VERDICT_EXIT, 3, 0, "x" },
-	{ "exception", "start\nraise ValueError\ndone 1", VERDICT_EXCEPTION,
+	{ "plain", "out hello\ndone 0", VERDICT_OK, 0, 0, "hello" },
+	{ "status", "out x\ndone 3", VERDICT_EXIT, 3, 0, "x" },
+	{ "exception", "raise ValueError\ndone 1", VERDICT_EXCEPTION,
 	  1, 0, "" },
-	{ "memory error", "start\nraise MemoryError\ndone 1", VERDICT_MEMORY,
+	{ "memory error", "raise MemoryError\ndone 1", VERDICT_MEMORY,
 	  1, 0, "" },
-	{ "_exit(0)", "start\nout a\nexit 0", VERDICT_OK, 0, 0, "a" },
-	{ "_exit(7)", "start\nout a\nexit 7", VERDICT_EXIT, 7, 0, "a" },
-	{ "segfault", "start\nout a\nsignal 11", VERDICT_SIGNAL, -1, 11,
+	{ "_exit(0)", "out a\nexit 0", VERDICT_OK, 0, 0, "a" },
+	{ "_exit(7)", "out a\nexit 7", VERDICT_EXIT, 7, 0, "a" },
+	{ "segfault", "out a\nsignal 11", VERDICT_SIGNAL, -1, 11,
 	  "a" },
-	{ "kill -9", "start\nsignal 9", VERDICT_SIGNAL, -1, 9, "" },
-	{ "cpu", "start\nsignal 24", VERDICT_CPU, -1, 24, "" },
-	{ "denied", "start\nsignal 31", VERDICT_DENIED, -1, 31, "" },
-	{ "hang up, then exit", "start\nclose\nout b\nexit 5", VERDICT_EXIT,
+	{ "kill -9", "signal 9", VERDICT_SIGNAL, -1, 9, "" },
+	{ "cpu", "signal 24", VERDICT_CPU, -1, 24, "" },
+	{ "denied", "signal 31", VERDICT_DENIED, -1, 31, "" },
+	{ "hang up, then exit", "close\nout b\nexit 5", VERDICT_EXIT,
 	  5, 0, "b" },
-	{ "goes on after done", "start\nout a\ndone 0\nout b\nhang",
+	{ "goes on after done", "out a\ndone 0\nout b\nhang",
 	  VERDICT_OK, 0, 0, NULL },
-	{ "frames after done", "start\ndone 0\nvalue x\nheader 9 9 9",
+	{ "frames after done", "done 0\nvalue x\nheader 9 9 9",
 	  VERDICT_OK, 0, 0, "" },
-	{ "unknown type", "start\nout a\nheader 1 999 0\nexit 6",
+	{ "unknown type", "out a\nheader 1 999 0\nexit 6",
 	  VERDICT_EXIT, 6, 0, "a" },
-	{ "too long", "start\nheader 4294967295 56 0\nexit 6",
+	{ "too long", "header 4294967295 56 0\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "wrong direction", "start\nheader 4 40 0\nexit 6",
+	{ "wrong direction", "header 4 40 0\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "control frame", "start\nheader 4 25 0\nexit 6",
+	{ "control frame", "header 4 25 0\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "reserved bytes", "start\nheader 4 56 1\nexit 6",
+	{ "reserved bytes", "header 4 56 1\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "cut short", "start\nheader 100 52 0\nexit 4", VERDICT_EXIT, 4, 0,
+	{ "cut short", "header 100 52 0\nexit 4", VERDICT_EXIT, 4, 0,
 	  "" },
-	{ "payload is noise", "start\nheader 200 53 0\nrandom 1\nexit 6",
+	{ "payload is noise", "header 200 53 0\nrandom 1\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "noise", "start\nrandom 7\nexit 6",
+	{ "noise", "random 7\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
-	{ "parked twice", "start\nheader 0 50 0\nexit 6",
+	{ "parked twice", "header 0 50 0\nexit 6",
 	  VERDICT_EXIT, 6, 0, "" },
 };
 
@@ -270,7 +270,7 @@ static void
 test_everything_comes_back(void **state)
 {
 	struct fixture *fx = begin(NULL);
-	const struct seen *s = run_code(fx, "start\nout o\nerr e\nvalue 42\n"
+	const struct seen *s = run_code(fx, "out o\nerr e\nvalue 42\n"
 	    "image 1\nimage 2\ndone 0", 20000);
 
 	assert_string_equal(s->out, "o");
@@ -285,7 +285,7 @@ test_images_bounded(void **state)
 {
 	const char *extra[] = { "result.files=3", NULL };
 	struct fixture *fx = begin(extra);
-	const struct seen *s = run_code(fx, "start\nimage 1\nimage 2\n"
+	const struct seen *s = run_code(fx, "image 1\nimage 2\n"
 	    "image 3\nimage 4\nimage 5\ndone 0", 20000);
 
 	assert_int_equal(s->verdict, VERDICT_OK);
@@ -297,7 +297,7 @@ static void
 test_deadline(void **state)
 {
 	struct fixture *fx = begin(NULL);
-	const struct seen *s = run_code(fx, "start\nout so far\nhang", 50);
+	const struct seen *s = run_code(fx, "out so far\nhang", 50);
 
 	assert_int_equal(s->verdict, VERDICT_TIMEOUT);
 	assert_string_equal(s->out, "so far");
@@ -316,10 +316,10 @@ test_flood(void **state)
 	struct fixture *fx = begin(extra);
 	const struct seen *s;
 
-	s = run_code(fx, "start\nflood 500000\ndone 0", 20000);
+	s = run_code(fx, "flood 500000\ndone 0", 20000);
 	assert_int_equal(s->verdict, VERDICT_OK);
 	assert_true(s->out_total >= 500000);
-	s = run_code(fx, "start\nflood 1000000000000\ndone 0", 20000);
+	s = run_code(fx, "flood 1000000000000\ndone 0", 20000);
 	assert_int_equal(s->verdict, VERDICT_OUTPUT);
 	assert_non_null(strstr(s->reason, "1 MiB"));
 	expect_alive(fx);
@@ -334,8 +334,8 @@ test_cancel(void **state)
 	struct job *running, *queued;
 	struct dispatcher_status st;
 
-	running = submit(fx, "start\nhang", 20000, NULL, 1);
-	queued = submit(fx, "start\ndone 0", 20000, NULL, 2);
+	running = submit(fx, "hang", 20000, NULL, 1);
+	queued = submit(fx, "done 0", 20000, NULL, 2);
 	/* Until the first one runs. */
 	do {
 		event_base_loop(fx->base, EVLOOP_ONCE);
@@ -357,7 +357,7 @@ test_busy(void **state)
 	size_t i, busy = 0;
 
 	for (i = 0; i < 10; i++)
-		submit(fx, "start\ndone 0", 20000, NULL, i);
+		submit(fx, "done 0", 20000, NULL, i);
 	assert_int_equal(fx->nseen, 0);
 	run(fx, 10);
 	for (i = 0; i < 10; i++)
@@ -381,8 +381,8 @@ test_queue_timeout(void **state)
 		event_base_loop(fx->base, EVLOOP_ONCE);
 		dispatcher_status(fx->d, &st);
 	} while (st.workers_idle != 2);
-	submit(fx, "start\nhang", 1000, NULL, 1);
-	submit(fx, "start\ndone 0", 20000, NULL, 2);
+	submit(fx, "hang", 1000, NULL, 1);
+	submit(fx, "done 0", 20000, NULL, 2);
 	run(fx, 2);
 	assert_int_equal(fx->seen[0].verdict, VERDICT_BUSY);
 	assert_int_equal(fx->seen[0].tag, 2);
@@ -399,8 +399,8 @@ test_fairness(void **state)
 	size_t i;
 
 	for (i = 0; i < 20; i++)
-		submit(fx, "start\ndone 0", 20000, &greedy, 1);
-	submit(fx, "start\ndone 0", 20000, &modest, 2);
+		submit(fx, "done 0", 20000, &greedy, 1);
+	submit(fx, "done 0", 20000, &modest, 2);
 	run(fx, 21);
 	for (i = 0; i < 21; i++)
 		if (fx->seen[i].tag == 2)
@@ -418,7 +418,7 @@ test_given_again(void **state)
 
 	close(mkstemp(path));
 	unlink(path);
-	xasprintf(&code, "die-once %s\nstart\nout second\ndone 0", path);
+	xasprintf(&code, "die-once %s\nout second\ndone 0", path);
 	s = run_code(fx, code, 20000);
 	assert_int_equal(s->verdict, VERDICT_OK);
 	assert_string_equal(s->out, "second");
@@ -438,9 +438,9 @@ test_zygote_dies(void **state)
 	struct dispatcher_status st;
 	size_t i;
 
-	submit(fx, "start\nkill-zygote\ndone 0", 20000, NULL, 0);
+	submit(fx, "kill-zygote\ndone 0", 20000, NULL, 0);
 	for (i = 0; i < 20; i++)
-		submit(fx, "start\ndone 0", 20000, NULL, 1);
+		submit(fx, "done 0", 20000, NULL, 1);
 	run(fx, 21);
 	for (i = 0; i < 21; i++)
 		assert_int_equal(fx->seen[i].verdict, VERDICT_OK);
@@ -455,8 +455,8 @@ test_keeper_dies(void **state)
 	const char *extra[] = { "pool.max=1", NULL };
 	struct fixture *fx = begin(extra);
 
-	submit(fx, "start\nkill-keeper\nhang", 20000, NULL, 0);
-	submit(fx, "start\nout kept\ndone 0", 20000, NULL, 1);
+	submit(fx, "kill-keeper\nhang", 20000, NULL, 0);
+	submit(fx, "out kept\ndone 0", 20000, NULL, 1);
 	run(fx, 2);
 	assert_int_equal(fx->seen[0].verdict, VERDICT_LOST);
 	assert_int_equal(fx->seen[1].verdict, VERDICT_OK);
@@ -490,7 +490,7 @@ test_reload(void **state)
 	expect_alive(fx);
 	dispatcher_status(fx->d, &st);
 	old = st.generation;
-	submit(fx, "start\nout old\nhang", 300, NULL, 1);
+	submit(fx, "out old\nhang", 300, NULL, 1);
 	dispatcher_reload(fx->d, fx->conf);
 	run(fx, 1);
 	assert_int_equal(fx->seen[1].verdict, VERDICT_TIMEOUT);
@@ -511,8 +511,8 @@ test_nothing_leaks(void **state)
 
 	for (round = 0; round < 2; round++) {
 		for (i = 0; i < 100; i++)
-			run_code(fx, i % 10 == 0 ? "start\nsignal 11" :
-			    "start\norphan session\nout x\ndone 0", 20000);
+			run_code(fx, i % 10 == 0 ? "signal 11" :
+			    "orphan session\nout x\ndone 0", 20000);
 		/* Until the pool is at rest again. */
 		do {
 			event_base_loop(fx->base, EVLOOP_ONCE);

@@ -96,13 +96,23 @@ hang(void)
 		pause();
 }
 
-/* The first time it dies before the job has begun, by way of a file. */
+/* A job that says die-once: the first time, by way of a file, the worker dies
+ * before it has read the job. */
 static void
-die_once(const char *path)
+die_once(void)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	static const char word[] = "die-once ";
+	char head[4096], *at, *end;
+	ssize_t n = recv(job_fd, head, sizeof head - 1, MSG_PEEK);
 
-	if (fd != -1)
+	head[n < 0 ? 0 : n] = '\0';
+	at = n <= 0 ? NULL : memmem(head, n, word, sizeof word - 1);
+	if (at == NULL)
+		return;
+	at += sizeof word - 1;
+	if ((end = strchr(at, '\n')) != NULL)
+		*end = '\0';
+	if (open(at, O_WRONLY | O_CREAT | O_EXCL, 0600) != -1)
 		_exit(1);
 }
 
@@ -121,9 +131,7 @@ orphan(const char *arg)
 static void
 run_step(const char *op, const char *arg)
 {
-	if (strcmp(op, "start") == 0)
-		SEND(STARTED, .version = PROTO_VERSION);
-	else if (strcmp(op, "out") == 0)
+	if (strcmp(op, "out") == 0)
 		put(1, arg);
 	else if (strcmp(op, "err") == 0)
 		put(2, arg);
@@ -156,7 +164,7 @@ run_step(const char *op, const char *arg)
 	else if (strcmp(op, "close") == 0)
 		close(job_fd);
 	else if (strcmp(op, "die-once") == 0)
-		die_once(arg);
+		;	/* it has done so */
 	else if (strcmp(op, "orphan") == 0)
 		orphan(arg);
 	else if (strcmp(op, "kill-zygote") == 0)
@@ -181,14 +189,35 @@ run_code(char *code)
 	}
 }
 
-static void
-worker(int fds[3])
+/* The next frame, decoded if it is a JOB; what it points to stays. */
+static unsigned
+next_frame(struct msg_JOB *m)
 {
 	char header[FRAME_HEADER_BYTES], why[MSG_WHY_BYTES], *buf;
 	const char *rule;
-	struct msg_JOB m;
 	struct frame f;
 	size_t need;
+
+	die_once();
+	if (fd_read_all(job_fd, header, sizeof header) == -1)
+		_exit(0);
+	if (frame_split(header, sizeof header, SERVER_TO_WORKER, &f, &need,
+	    &rule) == -1)
+		_exit(97);
+	buf = xmalloc(need);
+	memcpy(buf, header, sizeof header);
+	if (fd_read_all(job_fd, buf + sizeof header, need - sizeof header) ==
+	    -1 || frame_split(buf, need, SERVER_TO_WORKER, &f, &need,
+	    &rule) <= 0 || (f.type == FRAME_JOB &&
+	    msg_decode_JOB(&f, m, why) == -1))
+		_exit(96);
+	return f.type;
+}
+
+static void
+worker(int fds[3])
+{
+	struct msg_JOB m;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid();
@@ -199,17 +228,8 @@ worker(int fds[3])
 	close(fds[2]);
 	close(ZYGOTE_FD_CONTROL);
 	SEND(PARKED, .prepare_us = 1, .confine_us = 1);
-	if (fd_read_all(job_fd, header, sizeof header) == -1)
-		_exit(0);
-	if (frame_split(header, sizeof header, SERVER_TO_WORKER, &f, &need,
-	    &rule) == -1)
-		_exit(97);
-	buf = xmalloc(need);
-	memcpy(buf, header, sizeof header);
-	if (fd_read_all(job_fd, buf + sizeof header, need - sizeof header) ==
-	    -1 || frame_split(buf, need, SERVER_TO_WORKER, &f, &need,
-	    &rule) <= 0 || msg_decode_JOB(&f, &m, why) == -1)
-		_exit(96);
+	while (next_frame(&m) == FRAME_PREFAULT)
+		SEND(PREFAULTED, .more = 0);
 	run_code(xmemdupz(m.code.data, m.code.len));
 	hang();
 }

@@ -110,7 +110,7 @@ any_type(void)
 		FRAME_LIST(X)
 #undef X
 	};
-	static const unsigned usual[] = { FRAME_STARTED, FRAME_VALUE,
+	static const unsigned usual[] = { FRAME_PREFAULTED, FRAME_VALUE,
 	    FRAME_EXCEPTION, FRAME_IMAGE, FRAME_FILE };
 
 	if (number(4) != 0)

@@ -15,7 +15,7 @@ import time
 
 FRAMES = {"WORKER_FORK": 12, "ZYGOTE_READY": 21, "WORKER_FORKED": 23,
           "WORKER_REFUSED": 24, "JOB": 40, "INPUT_FILE": 41, "PARKED": 50,
-          "STARTED": 51, "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54,
+          "PREFAULT": 42, "PREFAULTED": 58, "VALUE": 52, "EXCEPTION": 53, "IMAGE": 54,
           "FILE": 55, "DONE": 56, "FILE_PART": 57}
 NAMES = {number: name for name, number in FRAMES.items()}
 MODULES = ("numpy,scipy.optimize,scipy.integrate,scipy.stats,scipy.linalg,"

@@ -14,7 +14,7 @@ def names(r):
 def test_print_and_value(run):
     r = run("print(sum(range(100)))\n6 * 7\n")
     assert r.stdout == b"4950\n" and r.stderr == b""
-    assert names(r) == ["STARTED", "VALUE", "DONE"]
+    assert names(r) == ["VALUE", "DONE"]
     assert r.value == "42" and r.exit_code == 0
     assert r.done["exited"] is False and r.done["peak_kib"] > 1000
 
@@ -376,7 +376,7 @@ def test_huge_figure_is_scaled_down(run):
 def test_pictures_of_a_forked_child_are_its_own(run):
     r = run(PLOT + "import os\nplt.close()\nif os.fork() == 0:\n"
             "    plt.plot([1]); plt.show()\nelse:\n    os.wait()\n")
-    assert names(r) == ["STARTED", "DONE"]
+    assert names(r) == ["DONE"]
 
 
 # --- files
@@ -466,26 +466,26 @@ def test_forked_child_does_not_answer(run):
     r = run("import os, sys\npid = os.fork()\nif pid:\n    os.wait()\n"
             "open('f%d' % (pid == 0), 'w').write('x')\n"
             "sys.exit(0 if pid else 9)\n5\n")
-    assert names(r) == ["STARTED", "FILE", "FILE", "DONE"]
+    assert names(r) == ["FILE", "FILE", "DONE"]
     assert r.done["exit_code"] == 0
 
 
 def test_forked_child_reports_its_error_on_stderr(run):
     r = run("import os\nif os.fork() == 0:\n    1 / 0\nx = os.wait()\n")
-    assert names(r) == ["STARTED", "DONE"] and r.exit_code == 0
+    assert names(r) == ["DONE"] and r.exit_code == 0
     assert b"ZeroDivisionError" in r.stderr
 
 
 def test_closed_job_link(run):
     r = run("import os, sys\nos.close(3)\nprint('on')\nsys.exit(4)\n")
-    assert names(r) == ["STARTED"] and r.stdout == b"on\n"
+    assert names(r) == [] and r.stdout == b"on\n"
     assert r.exit_code == 4
 
 
 def test_all_descriptors_closed(run):
     r = run("import os\nprint('closing', flush=True)\n"
             "os.closerange(0, 4096)\nsum(range(10))\n")
-    assert r.stdout == b"closing\n" and names(r) == ["STARTED"]
+    assert r.stdout == b"closing\n" and names(r) == []
 
 
 def test_job_link_replaced_by_a_file(run):
@@ -493,7 +493,7 @@ def test_job_link_replaced_by_a_file(run):
             "os.dup2(fd, 3)\nos.dup2(1, 1)\n"
             "import atexit, time\n"
             "print(os.fstat(3).st_size)\n7\n")
-    assert names(r) == ["STARTED"] and r.stdout == b"0\n"
+    assert names(r) == [] and r.stdout == b"0\n"
     assert r.exit_code == 0
 
 
@@ -680,5 +680,5 @@ def test_restricted_lacks_builtins(run):
 
 def test_done_comes_last_and_output_before_it(run):
     r = run("print('x' * 100000)\nopen('f', 'w')\n3\n")
-    assert names(r) == ["STARTED", "VALUE", "FILE", "DONE"]
+    assert names(r) == ["VALUE", "FILE", "DONE"]
     assert len(r.stdout) == 100001

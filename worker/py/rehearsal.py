@@ -45,8 +45,8 @@ print(b.mean(axis=0), b @ b.T, b[b > 3].sum(), np.linspace(0, 1, 5))
     ("numpy", """
 import numpy as np
 rng = np.random.default_rng(7)
-x = rng.normal(size=(60, 60))
-y = rng.normal(size=60)
+x = rng.normal(size=(120, 120))
+y = rng.normal(size=120)
 s = np.linalg.solve(x, y)
 print(float(s.sum()), x.std(), np.round(np.percentile(y, [25, 50, 75]), 3))
 """),
