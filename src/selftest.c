@@ -62,7 +62,7 @@ static const struct {
 };
 
 #define NLIMITS	(sizeof limits / sizeof limits[0])
-/* How often the first part may get no answer before it counts as failed. */
+/* How often the first part is tried until it comes to its end. */
 #define TRIES_MAX	8
 
 static void	run_first(struct selftest *);
@@ -272,38 +272,11 @@ read_line(struct selftest *t, char *line, int spoken[SELFTEST_LIMITS])
 		}
 }
 
-/* A server under load says busy, one whose processes were killed says lost:
- * that is no answer yet. */
-static int
-is_no_answer(const struct job_result *r)
-{
-	return r->verdict == VERDICT_BUSY || r->verdict == VERDICT_LOST;
-}
-
-static int
-has_failed(const struct selftest *t)
-{
-	int c;
-
-	for (c = 0; c < SELFTEST_CHECKS; c++)
-		if (t->state[c] == SELFTEST_BROKEN)
-			return 1;
-	return 0;
-}
-
-static int
-is_warm(const struct selftest *t)
-{
-	struct dispatcher_status st;
-
-	dispatcher_status(t->dispatcher, &st);
-	return st.warm;
-}
-
+/* What it says, up to where it came. */
 static void
-read_first(struct selftest *t, const struct job_result *r)
+read_first(struct selftest *t, const struct job_result *r,
+    int spoken[SELFTEST_LIMITS])
 {
-	int c, spoken[SELFTEST_LIMITS] = { 0 };
 	char *text, *at, *line;
 
 	text = at = xmemdupz(r->output[JOB_STDOUT].head,
@@ -311,37 +284,64 @@ read_first(struct selftest *t, const struct job_result *r)
 	while ((line = strsep(&at, "\n")) != NULL)
 		read_line(t, line, spoken);
 	free(text);
+}
+
+/* Whether all has held so far, or nobody cares. */
+static int
+may_go_on(const struct selftest *t)
+{
+	int c;
+
+	if (strcmp(t->conf->sandbox_mode, "off") == 0)
+		return 1;
+	for (c = 0; c < SELFTEST_CHECKS; c++)
+		if (t->state[c] == SELFTEST_BROKEN)
+			return 0;
+	return 1;
+}
+
+static void
+release(struct selftest *t)
+{
+	struct dispatcher_status st;
+
+	dispatcher_hold(t->dispatcher, NULL);
+	dispatcher_status(t->dispatcher, &st);
+	if (!st.warm)
+		return;		/* the limits are tried behind one that is */
+	t->limits = 1;
+	run_limit(t, 0);
+}
+
+/* Where a check has failed the server stops, and until it has no job may
+ * run. */
+static void
+on_first_done(struct job *job, const struct job_result *r, void *arg)
+{
+	struct selftest *t = arg;
+	int c, spoken[SELFTEST_LIMITS] = { 0 };
+
+	t->first = FIRST_ENDED;
+	read_first(t, r, spoken);
+	if (!may_go_on(t))
+		return;
+	/* It was killed, or lost, or the machine is too busy: no answer. */
+	if (r->verdict != VERDICT_OK && ++t->tries < TRIES_MAX) {
+		run_first(t);
+		return;
+	}
 	/* What it does not speak of has not held. */
 	for (c = 0; c < SELFTEST_LIMITS; c++)
 		if (!spoken[c])
 			note(t, c, 0, r->reason[0] != '\0' ? r->reason :
 			    "the self-test did not come to it");
-}
-
-static void
-on_first_done(struct job *job, const struct job_result *r, void *arg)
-{
-	struct selftest *t = arg;
-
-	t->first = FIRST_ENDED;
-	if (is_no_answer(r) && ++t->tries < TRIES_MAX) {
-		run_first(t);
-		return;
-	}
-	read_first(t, r);
-	/* Then the server stops, and until it has no job may run. */
-	if (has_failed(t) && strcmp(t->conf->sandbox_mode, "off") != 0)
+	if (!may_go_on(t))
 		return;
 	if (t->again) {
 		t->again = 0;
 		run_first(t);
-		return;
-	}
-	dispatcher_hold(t->dispatcher, NULL);
-	if (is_warm(t)) {
-		t->limits = 1;
-		run_limit(t, 0);
-	}
+	} else
+		release(t);
 }
 
 /*
@@ -393,7 +393,8 @@ on_limit_done(struct job *job, const struct job_result *r, void *arg)
 			break;
 	if (i == NLIMITS)
 		return;
-	if (is_no_answer(r)) {
+	/* A server under load says busy: that is no answer yet. */
+	if (r->verdict == VERDICT_BUSY || r->verdict == VERDICT_LOST) {
 		run_limit(t, i);
 		return;
 	}

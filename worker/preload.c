@@ -89,6 +89,8 @@ preload_warm(const char *warm_file)
 	PyObject *res;
 	char *err;
 
+	/* Before the freeze, after which they are not found. */
+	Py_XDECREF(interp_call("afterfork", "generators", "()"));
 	run_jobs("warm");
 	if (*warm_file == '\0')
 		return;
@@ -125,6 +127,17 @@ int
 preload_settle(int thorough, char **why)
 {
 	return step("preload", thorough ? "settle" : "settle_early", why);
+}
+
+void
+preload_collect(void)
+{
+	char *why;
+
+	if (step("preload", "collect_all", &why) == -1) {
+		log_warnx("%s", why);
+		free(why);
+	}
 }
 
 char *

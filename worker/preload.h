@@ -24,6 +24,8 @@ void	preload_warm(const char *warm_file);
  * collected what is there.  -1 with *why.
  */
 int	preload_settle(int thorough, char **why);
+/* Looks for garbage that imports left, which preload_settle() passes over. */
+void	preload_collect(void);
 /* "name version\n" lines, sorted (the caller frees). */
 char	*preload_packages(void);
 /* Pictures need hooks in matplotlib, if it is there.  -1 with *why. */

@@ -332,7 +332,7 @@ compact_memory(void)
 }
 
 static int
-verify(char **why)
+look(char **why)
 {
 	FILE *status = fopen("/proc/self/status", "re");
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -343,6 +343,17 @@ verify(char **why)
 	if (maps != NULL)
 		fclose(maps);
 	return rv == -1 ? -1 : preload_verify_fds(why);
+}
+
+/* Garbage may hold what is in the way. */
+static int
+verify(char **why)
+{
+	if (look(why) == 0)
+		return 0;
+	free(*why);
+	preload_collect();
+	return look(why);
 }
 
 /* All that is done in Python; what is made here is older than the freeze of

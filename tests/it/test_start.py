@@ -226,21 +226,47 @@ def test_sessions_and_packages_wait_for_a_warm_one():
             "text"]
 
 
+RANDOM = """
+import builtins, numpy, os, random, secrets, tempfile, uuid
+print(random.random(), random.Random().random(), numpy.random.rand(),
+    numpy.random.default_rng().random(), uuid.uuid4(), secrets.token_hex(8),
+    next(tempfile._get_candidate_names()),
+    *[g.random() for g in getattr(builtins, "GENERATORS", ())], sep="\\n")
+"""
+
+
+def check_all_differ(runs, count):
+    assert all(len(run) == count for run in runs), runs
+    numbers = [number for run in runs for number in run]
+    assert len(set(numbers)) == len(numbers), runs
+
+
 def test_random_numbers_differ():
-    """Those of early workers, of warm ones, and of the two zygotes."""
-    code = ("import random, numpy, os, uuid, secrets\n"
-        "print(random.random(), random.Random().random(), "
-        "numpy.random.rand(), numpy.random.default_rng().random(), "
-        "uuid.uuid4(), secrets.token_hex(8), sep='\\n')")
-    with Held({"python.modules": "numpy"}) as held, \
+    """Those of early workers, of warm ones, and of the two zygotes; also of
+    generators that a warm file has made, whatever it did then."""
+    generators = """
+import gc, random
+class Own(random.Random): pass
+builtins.GENERATORS = random.Random(1), Own(2)
+gc.freeze()
+"""
+    with Held({"python.modules": "numpy"}, then=generators) as held, \
             held.daemon.connect() as client:
-        runs = [client.run(code).stdout.split() for _ in range(8)]
+        early = [client.run(RANDOM).stdout.split() for _ in range(8)]
+        check_all_differ(early, 7)
         held.release()
         held.daemon.wait_log(READY)
-        runs += [client.run(code).stdout.split() for _ in range(8)]
-        assert all(len(run) == 6 for run in runs), runs
-        numbers = [number for run in runs for number in run]
-        assert len(set(numbers)) == len(numbers), sorted(numbers)
+        warm = [client.run(RANDOM).stdout.split() for _ in range(8)]
+        check_all_differ(warm, 9)
+        check_all_differ([run[:7] for run in early + warm], 7)
+
+
+def test_random_numbers_differ_without_a_warm_file():
+    with harness.Daemon({"python.modules": "numpy"}) as daemon, \
+            daemon.connect() as client:
+        daemon.wait_log(READY)
+        check_all_differ([client.run(RANDOM).stdout.split()
+            for _ in range(8)], 7)
 
 
 def test_fresh_each_time():
@@ -499,3 +525,49 @@ def test_killed_in_the_self_test():
         os.kill(daemon.keeper().pid, signal.SIGKILL)
         assert client.finish(ident).stdout == "1\n"
         assert index(daemon, "self-test work: held") >= 0
+
+
+def test_workers_killed_in_the_self_test():
+    """Nor is that, as long as it comes to its end at last."""
+    with Held({"sandbox.selftest": "on"}, arguments=("-d",)) as held:
+        daemon = held.daemon
+        keeper = daemon.keeper().pid
+        client = daemon.connect()
+        ident = client.start(ASK, timeout=60)
+        zygotes = {daemon.zygote().pid}
+        killed = set()
+        while len(killed) < 3 and not client.answered(ident):
+            if daemon.early():
+                zygotes.add(daemon.early().pid)
+                for p in daemon.processes():
+                    if p.ppid == keeper and p.pid not in zygotes | killed:
+                        killed.add(p.pid)
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(p.pid, signal.SIGKILL)
+        assert client.finish(ident).verdict in ("ok", "signal", "lost")
+        assert client.run(ASK).stdout == EARLY
+        assert index(daemon, "self-test work: held") >= 0
+
+
+def test_garbage_with_descriptors_is_no_hindrance():
+    """But a descriptor that is kept is."""
+    garbage = """
+import gc
+class Cycle: pass
+def make():
+    a = Cycle()
+    a.self, a.file = a, open("/dev/null")
+make()
+gc.freeze()
+"""
+    with Held(then=garbage) as held, held.daemon.connect() as client:
+        held.release()
+        held.daemon.wait_log(READY)
+        assert client.run(ASK).stdout == WARM
+    with Held(then="import builtins; builtins.kept = open('/dev/null')") \
+            as held, held.daemon.connect() as client:
+        held.release()
+        held.daemon.wait_log("cannot serve: an imported module keeps "
+            "descriptor")
+        # The early one goes on.
+        assert client.run(ASK).stdout == EARLY

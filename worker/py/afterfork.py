@@ -50,8 +50,9 @@ def hooks():
 
 
 def generators():
-    """Every generator of the module random that some module has made.  Those
-    of before a freeze of the collector were found then.
+    """Every generator of the module random that some module has made.  One
+    that the collector has frozen is not found, so this is called before that,
+    and again for those that came later.
 
     An object refers to its type, so the collector can look for them and only
     reads: a list of all objects would write to each, which in a fork is a copy
@@ -61,9 +62,10 @@ def generators():
         types = [random.Random]
         for t in types:
             types.extend(type.__subclasses__(t))
+        known = set(map(id, _generators))
         _generators.extend(
             o for o in gc.get_referrers(*types)
-            if isinstance(o, random.Random)
+            if isinstance(o, random.Random) and id(o) not in known
             and not isinstance(o, random.SystemRandom))
     return _generators
 

@@ -128,6 +128,13 @@ def settle():
     gc.freeze()
 
 
+def collect_all():
+    """Also what was frozen, of which some may be garbage with descriptors."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def settle_early():
     """The same after the imports alone, in a hurry: their garbage stays."""
     _settle_modules()
@@ -181,3 +188,5 @@ def run_file(path):
     with open(path, "rb") as f:
         code = compile(f.read(), path, "exec", dont_inherit=True)
     exec(code, {"__name__": "__warm__", "__file__": path})
+    # Should it have frozen something, afterfork.generators() is to find it.
+    gc.unfreeze()
