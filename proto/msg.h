@@ -82,7 +82,8 @@
 	F(U64, rss_kib)							\
 	F(BIN, python)		/* version */				\
 	F(BIN, packages)	/* "name version\n" lines, sorted */	\
-	F(BIN, layers)		/* of the jail that it has entered */
+	F(BIN, layers)		/* of the jail that it has entered */	\
+	F(BOOL, sessions)	/* they can be confined, too */
 #define MSG_ZYGOTE_EXITED(F)						\
 	F(U64, generation)						\
 	F(I64, status)		/* as from wait(2) */

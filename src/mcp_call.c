@@ -220,6 +220,7 @@ on_again(evutil_socket_t fd, short what, void *arg)
 		t.result = result_of_error("Python is still starting; try "
 		    "again in a few seconds.");
 	}
+	free(t.note);
 	call_answer(c, rpc_result(c->id, era_finish(c->era, 0, t.result)));
 }
 

@@ -243,6 +243,13 @@ discard_old(struct pool *p)
 }
 
 void
+pool_permit_sessions(struct pool *p, int on)
+{
+	if (p->sandboxes != NULL)
+		sandboxes_permit(p->sandboxes, on);
+}
+
+void
 pool_set_source(struct pool *p, struct keeper_proc *keeper,
     uint64_t generation)
 {

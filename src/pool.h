@@ -44,6 +44,8 @@ void		 pool_worker_uses(struct pool *,
 void		 pool_set_conf(struct pool *, struct conf *);
 /* From whom workers come from now on; generation 0 for nobody.  Idle
  * workers of other generations go when a new one comes. */
+/* Whether the next source can have sessions. */
+void		 pool_permit_sessions(struct pool *, int on);
 void		 pool_set_source(struct pool *, struct keeper_proc *,
 		    uint64_t generation);
 /* From one that is not warm: workers are made for jobs that wait, as many as

@@ -57,6 +57,8 @@ struct sandboxes {
 	struct keeper_proc	*keeper;
 	uint64_t		 generation;
 	int			 log_fd;	/* lines of leaders */
+	int			 known;		/* a source was there, */
+	int			 barred;	/* which can have none */
 	TAILQ_HEAD(, sandbox)	 list;
 	TAILQ_HEAD(, family)	 families;
 	TAILQ_HEAD(tombstones, tombstone) tombs;

@@ -164,8 +164,31 @@ sandbox_end(struct sandbox *sb, enum verdict verdict, char *why)
 }
 
 int
+sandboxes_known(const struct sandboxes *all)
+{
+	return all->known;
+}
+
+void
+sandboxes_permit(struct sandboxes *all, int on)
+{
+	all->known = 1;
+	all->barred = !on;
+	while (!on && !TAILQ_EMPTY(&all->list))
+		sandbox_end(TAILQ_FIRST(&all->list), VERDICT_LOST,
+		    xstrdup("the kernel cannot confine sessions"));
+}
+
+int
 sandboxes_have_room(const struct sandboxes *all, char **why)
 {
+	if (all->barred) {
+		*why = xstrdup("There are no sessions here: the kernel "
+		    "refuses the filter that holds their processes (seccomp "
+		    "user notification, Linux 5.5, which some containers "
+		    "forbid); use run_python without session_id.");
+		return 0;
+	}
 	if (all->n < all->conf->sessions_max)
 		return 1;
 	xasprintf(why, "%u sessions are open, as many as may be "

@@ -70,6 +70,8 @@ uint64_t	 sandboxes_ttl(const struct sandboxes *, uint64_t asked_ms);
  * it became.  The handle stays the session's. */
 const char	*sandboxes_open(struct sandboxes *, const char *owner,
 		    enum policy, uint64_t *ttl, char **why);
+/* Whether it is known if this machine can have any. */
+int		 sandboxes_known(const struct sandboxes *);
 /* Whether another one may be opened. */
 int		 sandboxes_have_room(const struct sandboxes *, char **why);
 /* The packages that it was started with, NULL for none. */
@@ -120,6 +122,8 @@ unsigned	 sandboxes_waiting(const struct sandboxes *);
 
 /* --- what comes from below; a worker id that is unknown is ignored */
 
+/* Before a source is set that can have sessions, or not. */
+void		 sandboxes_permit(struct sandboxes *, int on);
 void		 sandboxes_set_source(struct sandboxes *,
 		    struct keeper_proc *, uint64_t generation);
 void		 sandboxes_worker_forked(struct sandboxes *, uint64_t, pid_t);

@@ -354,6 +354,7 @@ on_zygote_ready(const struct msg_ZYGOTE_READY *m, void *arg)
 	log_info("zygote %" PRIu64 " ready: pid %" PRIu64 ", Python %s, "
 	    "imports %" PRIu64 " ms, %" PRIu64 " KiB", m->generation, m->pid,
 	    s->python, m->import_ms, m->rss_kib);
+	pool_permit_sessions(s->pool, m->sessions);
 	pool_set_source(s->pool, s->keeper, m->generation);
 	supervisor_early_stop(s);
 	if (old != 0)

@@ -180,6 +180,8 @@ initialize(struct tool_call *c)
 	}
 	if ((why = check_packages(c)) != NULL)
 		return refuse(c, why);
+	if (c->spec.packages == NULL && !sandboxes_known(c->sandboxes))
+		return TOOL_WAIT;
 	if (value != NULL) {
 		ttl = seconds * 1000;
 		note_lower_ttl(c, seconds, ttl);

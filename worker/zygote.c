@@ -96,6 +96,7 @@ send_ready(uint64_t import_ms)
 	m.rss_kib = resident / KIB;
 	m.python = slice_of(PY_VERSION);
 	m.packages = slice_of(packages);
+	m.sessions = zygote_jail_has_sessions(&jail);
 	m.layers = slice_of(jail_set_format(jail.layers, layers,
 	    sizeof layers));
 	/* The list must not keep a zygote from serving. */

@@ -107,6 +107,12 @@ make_filter(struct zygote_jail *j)
 	return filter_build(&o, &j->leader_filter);
 }
 
+int
+zygote_jail_has_sessions(const struct zygote_jail *j)
+{
+	return !HAS(j, JAIL_SECCOMP) || j->state_filter.n > 0;
+}
+
 /* The directory of environments is there, too, but not for workers: Landlock
  * does not name it, and environments have names that cannot be guessed. */
 static int

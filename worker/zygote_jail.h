@@ -64,5 +64,7 @@ int	zygote_jail_admit(struct zygote_jail *, const char *env, char **why);
  * run.
  */
 int	zygote_jail_nest(struct zygote_jail *, const char **step);
+/* Whether what leads sessions can be confined by this kernel. */
+int	zygote_jail_has_sessions(const struct zygote_jail *);
 
 #endif

@@ -9,6 +9,7 @@ import pytest
 
 import harness
 import sessions
+import tiers
 from harness import eventually
 from sessions import Session, call, fate
 
@@ -491,3 +492,23 @@ def test_what_is_said_of_memory_is_true():
             assert fate(change) == "rolled_back"
             assert " 128 MiB" in change.text and "(64 MiB" in change.text
             assert session.run("x[0], len(x) >> 20").rest == "value: (0, 90)"
+
+
+def test_a_kernel_that_cannot_confine_sessions_says_so():
+    """From the first moment on, also while Python starts."""
+    if tiers.why_not("medium"):
+        pytest.skip(tiers.why_not("medium"))
+    options = dict(harness.LIGHT, **{"sandbox.processes": "deny"})
+    with tiers.TierDaemon("medium", options, flags=("--no-notify",)) as \
+            daemon, daemon.connect() as client:
+        for _ in range(2):
+            answer = call(client, "sandbox_initialize")
+            assert answer.is_error and "user notification" in answer.text
+            assert client.run("1 + 1").rest == "value: 2"
+            # A new zygote finds the same.
+            before = daemon.zygote()
+            os.kill(before.pid, 9)
+            eventually(lambda: not harness.alive(before), "it is gone")
+    with harness.Daemon(options, stdio=True) as daemon:
+        client = daemon.connect("stdio")
+        Session(client).stop()

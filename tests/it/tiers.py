@@ -56,7 +56,7 @@ class TierDaemon(harness.Daemon):
 
     Root's workers get user ids that no other adderd of this machine uses."""
 
-    def __init__(self, tier, options=None, **kwargs):
+    def __init__(self, tier, options=None, flags=(), **kwargs):
         self.tier = tier
         options = dict(LIMITS, **(options or {}))
         if tier == "strong+":
@@ -65,7 +65,7 @@ class TierDaemon(harness.Daemon):
         elif tier == "medium":
             kwargs["owner"] = USER
             kwargs["prefix"] = (container_like(), "--user", USER.pw_uid,
-                "--tmpfs", "{scratch}:" + TMPFS)
+                "--tmpfs", "{scratch}:" + TMPFS, *flags)
         elif ROOT:
             kwargs["user"] = USER
         super().__init__(options, **kwargs)

@@ -1,11 +1,13 @@
 /*
- * container_like [--user ID] [--tmpfs DIR:OPTIONS] PROGRAM [ARGUMENT...]
+ * container_like [--user ID] [--tmpfs DIR:OPTIONS] [--no-notify]
+ *	PROGRAM [ARGUMENT...]
  *
  * Runs a program about as a container engine with its usual settings does:
  * under a system call filter that refuses namespaces, mounts and what else
  * Docker's default profile refuses to a process without capabilities
  * (https://docs.docker.com/engine/security/seccomp/), as an ordinary user,
- * with a directory on a tmpfs of limited size.  Both options need root; the
+ * with a directory on a tmpfs of limited size.  With --no-notify seccomp(2)
+ * has no user notification, as before Linux 5.0.  The first two options need root; the
  * tmpfs is in a mount namespace that goes with the program.
  */
 #include "config.h"
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <grp.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +67,7 @@ static void
 usage(void)
 {
 	fprintf(stderr, "usage: container_like [--user ID] "
-	    "[--tmpfs DIR:OPTIONS] PROGRAM [ARGUMENT...]\n");
+	    "[--tmpfs DIR:OPTIONS] [--no-notify] PROGRAM [ARGUMENT...]\n");
 	exit(2);
 }
 
@@ -85,7 +88,17 @@ rule(scmp_filter_ctx ctx, int err, const char *name, unsigned nargs,
 }
 
 static void
-load_filter(void)
+refuse_notification(scmp_filter_ctx ctx)
+{
+	rule(ctx, EINVAL, "seccomp", 1, (struct scmp_arg_cmp)
+	    SCMP_A0(SCMP_CMP_EQ, SECCOMP_GET_NOTIF_SIZES, 0));
+	rule(ctx, EINVAL, "seccomp", 1, (struct scmp_arg_cmp)
+	    SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+	    SECCOMP_FILTER_FLAG_NEW_LISTENER));
+}
+
+static void
+load_filter(int no_notify)
 {
 	static const struct scmp_arg_cmp none;
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -103,6 +116,8 @@ load_filter(void)
 		if (flag & CLONE_NEW_ANY)
 			rule(ctx, EPERM, "clone", 1, (struct scmp_arg_cmp)
 			    SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+	if (no_notify)
+		refuse_notification(ctx);
 	rv = seccomp_load(ctx);
 	if (rv < 0) {
 		errno = -rv;
@@ -140,10 +155,11 @@ main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "user",	required_argument, NULL, 'u' },
 		{ "tmpfs",	required_argument, NULL, 't' },
+		{ "no-notify",	no_argument, NULL, 'n' },
 		{ NULL, 0, NULL, 0 }
 	};
 	unsigned long user = 0;
-	int ch;
+	int ch, no_notify = 0;
 
 	while ((ch = getopt_long(argc, argv, "+", options, NULL)) != -1)
 		switch (ch) {
@@ -153,6 +169,9 @@ main(int argc, char **argv)
 		case 't':
 			mount_tmpfs(optarg);
 			break;
+		case 'n':
+			no_notify = 1;
+			break;
 		default:
 			usage();
 		}
@@ -160,7 +179,7 @@ main(int argc, char **argv)
 		usage();
 	if (user != 0)
 		become(user);
-	load_filter();
+	load_filter(no_notify);
 	execv(argv[optind], argv + optind);
 	die(argv[optind]);
 }

@@ -269,7 +269,7 @@ say_ready(uint64_t generation, const char *layers)
 	struct msg_ZYGOTE_READY m = { .generation = generation,
 	    .pid = getpid(), .python = slice_of("fake"),
 	    .packages = slice_of("fake 1.0\n"),
-	    .layers = slice_of(layers) };
+	    .layers = slice_of(layers), .sessions = 1 };
 	struct writer w;
 
 	msg_encode_ZYGOTE_READY(&w, &m);
