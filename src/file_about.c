@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,8 +69,9 @@ file_about_write(const struct kept_run *r, FILE *out)
 	char *path;
 	size_t i;
 
-	fprintf(out, FIRST_LINE "made %" PRId64 "\nowner %s\n", r->made_ms,
-	    r->owner);
+	/* Their number tells a list of which the end is lost. */
+	fprintf(out, FIRST_LINE "made %" PRId64 "\nowner %s\nfiles %zu\n",
+	    r->made_ms, r->owner, r->nfiles);
 	for (i = 0; i < r->nfiles; i++) {
 		path = path_encode(r->files[i].path);
 		fprintf(out, "file %" PRIu64 " %s %s\n", r->files[i].size,
@@ -100,12 +102,16 @@ read_file_line(struct kept_run *r, char *line)
 }
 
 static int
-read_line(struct kept_run *r, char *line)
+read_line(struct kept_run *r, char *line, size_t *nfiles)
 {
 	if (strncmp(line, "file ", 5) == 0)
 		return read_file_line(r, line + 5);
 	if (strncmp(line, "made ", 5) == 0) {
 		r->made_ms = strtoll(line + 5, NULL, 10);
+		return 0;
+	}
+	if (strncmp(line, "files ", 6) == 0) {
+		*nfiles = strtoull(line + 6, NULL, 10);
 		return 0;
 	}
 	if (strncmp(line, "owner ", 6) != 0 ||
@@ -119,7 +125,7 @@ int
 file_about_read(struct kept_run *r, FILE *in)
 {
 	char *line = NULL;
-	size_t room = 0;
+	size_t room = 0, nfiles = SIZE_MAX;
 	ssize_t n;
 	int rv = -1;
 
@@ -129,8 +135,10 @@ file_about_read(struct kept_run *r, FILE *in)
 	while (rv == 0 && (n = getline(&line, &room, in)) > 0) {
 		if (line[n - 1] == '\n')
 			line[n - 1] = '\0';
-		rv = read_line(r, line);
+		rv = read_line(r, line, &nfiles);
 	}
 	free(line);
-	return r->made_ms == 0 ? -1 : rv;
+	/* An older version did not write their number. */
+	return r->made_ms == 0 || (nfiles != SIZE_MAX &&
+	    nfiles != r->nfiles) ? -1 : rv;
 }

@@ -132,18 +132,20 @@ def test_a_run_that_is_damaged_goes(top):
     with daemon_of(top) as daemon:
         client = daemon.connect()
         ids = [client.run("open('a.txt', 'w').write('%d' * 9)" % i).receipt[
-            "run_id"] for i in range(5)]
+            "run_id"] for i in range(6)]
     runs = top + "/kept/runs/"
     open(runs + ids[0] + "/files/a.txt", "w").write("short")
     os.unlink(runs + ids[1] + "/files/a.txt")
     open(runs + ids[2] + "/about", "w").write("adder run 1\nfile x")
     os.unlink(runs + ids[3] + "/files/a.txt")
     os.symlink("/etc/passwd", runs + ids[3] + "/files/a.txt")
+    about = open(runs + ids[5] + "/about").read()
+    open(runs + ids[5] + "/about", "w").write(about[:about.index("file ")])
     os.mkdir(runs + "." + "0" * 32)
     open(runs + "notes", "w").write("of the operator")
     with daemon_of(top) as daemon:
         found = daemon.wait_log(r"kept, ([0-9]+) that were not whole removed")
-        assert found[1] == "5"
+        assert found[1] == "6"
         client = daemon.connect()
         assert [kept.split_uri(r["uri"])[0] for r in
             kept.resources(client)] == [ids[4]]

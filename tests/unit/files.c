@@ -241,7 +241,8 @@ test_lists_on_disk(void **state)
 	    "adder run 1\nmade 5\nfile x text/plain a\n",
 	    "adder run 1\nmade 5\nfile 1 text/plain ../a\n",
 	    "adder run 1\nmade 5\nfile 1 text/plain %2Fetc\n",
-	    "adder run 1\nmade 5\nother\n", NULL };
+	    "adder run 1\nmade 5\nother\n",
+	    "adder run 1\nmade 5\nfiles 2\nfile 1 text/plain a\n", NULL };
 	struct kept_run *r = run("a", "uid 5", 3);
 	size_t i, len;
 	char *text;
