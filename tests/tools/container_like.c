@@ -7,8 +7,8 @@
  * Docker's default profile refuses to a process without capabilities
  * (https://docs.docker.com/engine/security/seccomp/), as an ordinary user,
  * with a directory on a tmpfs of limited size.  With --no-notify seccomp(2)
- * has no user notification, as before Linux 5.0.  The first two options need root; the
- * tmpfs is in a mount namespace that goes with the program.
+ * has no user notification, as before Linux 5.0.  The first two options need
+ * root; the tmpfs is in a mount namespace that goes with the program.
  */
 #include "config.h"
 
