@@ -230,15 +230,19 @@ coerce(const struct tool_param *p, json_t *value, char **why)
 	const char *text = json_string_value(value);
 	json_t *number;
 
+	/* Some clients have a model write every argument, so that it leaves
+	 * out none that it does not mean. */
+	if (!p->required && text != NULL && json_string_length(value) == 0)
+		return NULL;
 	if (p->type == TOOL_STRING && text != NULL)
 		return json_incref(value);
+	/* Models often put numbers, lists and null into strings. */
+	if (p->type != TOOL_STRING && text != NULL && (is_blank(text) ||
+	    strcmp(text, "null") == 0))
+		return NULL;
 	if (p->type == TOOL_NUMBER) {
 		if (json_is_number(value))
 			return json_incref(value);
-		/* Models often put numbers, and null, into strings. */
-		if (text != NULL && (is_blank(text) ||
-		    strcmp(text, "null") == 0))
-			return NULL;
 		if (text != NULL && (number = number_of(text)) != NULL)
 			return number;
 	}

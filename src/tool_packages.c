@@ -58,7 +58,7 @@ list(const struct dispatcher_status *st, const char *filter)
 		count++;
 	}
 	if (count == 0)
-		fprintf(out, "No package has \"%s\" in its name.\n", filter);
+		fprintf(out, "No package has \"%.60s\" in its name.\n", filter);
 	fclose(out);
 	return text;
 }

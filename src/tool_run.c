@@ -81,12 +81,18 @@ refuse(struct tool_call *c, char *why)
 static char *
 check_code(const struct conf *conf, const char *code, size_t len)
 {
+	const char *nul = memchr(code, '\0', len);
 	char *why = NULL;
 
-	if (strspn(code, " \t\r\n") == len)
+	/* CPython 3.11 reads no further in a line with one, and says nothing. */
+	if (nul != NULL)
+		xasprintf(&why, "The code has a NUL character, at byte %zu; "
+		    "write it as \\0 in a string, or leave it out.",
+		    (size_t)(nul - code));
+	else if (strspn(code, " \t\r\n") == len)
 		return xstrdup("The argument code is empty; put a Python "
 		    "program there.");
-	if (len > conf->limits_code)
+	else if (len > conf->limits_code)
 		xasprintf(&why, "The code is %zu bytes long, more than the "
 		    "limit of %" PRIu64 " (limits.code); send a shorter "
 		    "program, or its data as stdin.", len, conf->limits_code);

@@ -96,6 +96,12 @@ test_run_arguments(void **state)
 	{ "{\"code\":\"1\",\"timeout\":\"1e1\"}", 10000, "" },
 	{ "{\"code\":\"1\",\"timeout\":\"null\"}", 5000, "" },
 	{ "{\"code\":\"1\",\"timeout\":\"\"}", 5000, "" },
+	{ "{\"code\":\"1\",\"timeout\":\"\",\"stdin\":\"\",\"files\":\"\","
+	    "\"session_id\":\"\",\"dependencies\":\"\",\"policy\":\"\"}", 5000,
+	    "" },
+	{ "{\"code\":\"1\",\"files\":\"null\",\"dependencies\":\" \"}", 5000,
+	    "" },
+	{ "{\"code\":\"1\",\"policy\":\" \"}", 0, "must be isolated or" },
 	{ "{\"code\":\"1\",\"timeout\":300}", 60000,
 	    "The timeout of 300 s was lowered to 60 s" },
 	{ "{\"code\":\"1\",\"timeout\":30000}", 60000, "lowered" },
