@@ -92,7 +92,8 @@
 	F(U64, pid)		/* 0: it could not be forked */
 #define MSG_INSTALL_EXITED(F)						\
 	F(U64, install)							\
-	F(I64, status)		/* as from wait(2) */
+	F(I64, status)		/* as from wait(2) */			\
+	F(U64, error)		/* why it was not started: errno, or 0 */
 #define MSG_WORKER_FORKED(F)						\
 	F(U64, worker)							\
 	F(U64, pid)

@@ -34,6 +34,7 @@ struct file_run {
 	char		 *name;
 	char		 *type;		/* NULL until its first bytes */
 	uint64_t	  size, got;
+	int		  warned;	/* the log knows that none can be */
 };
 
 struct file_run *
@@ -189,6 +190,21 @@ trouble(const struct file_run *r, const char *name, uint64_t size)
 	return NULL;
 }
 
+/* Words for the answer; the log has one line a run. */
+static const char *
+trouble_of(struct file_run *r, int error)
+{
+	if (!r->warned) {
+		errno = error;
+		log_warn("files.dir: run %s: a file cannot be written",
+		    r->kept->id);
+	}
+	r->warned = 1;
+	return error == ENOSPC || error == EDQUOT ?
+	    "the disk of files.dir is full" :
+	    "it cannot be written to files.dir";
+}
+
 const char *
 file_run_begin(struct file_run *r, const char *name, uint64_t size)
 {
@@ -204,13 +220,12 @@ file_run_begin(struct file_run *r, const char *name, uint64_t size)
 	r->got = 0;
 	if (make_dirs(r) == 0 && open_new(r, name) == 0)
 		return NULL;
-	log_warn("files.dir: run %s: a file cannot be written", r->kept->id);
+	why = trouble_of(r, errno);
 	release(r, cost_of(size));
-	return errno == ENOSPC || errno == EDQUOT ? "the disk is full" :
-	    "it cannot be written";
+	return why;
 }
 
-static int
+static void
 end_file(struct file_run *r)
 {
 	if (r->type == NULL)
@@ -220,27 +235,28 @@ end_file(struct file_run *r)
 	r->fd = -1;
 	r->bytes += r->size;
 	kept_run_add(r->kept, r->name, r->type, r->size);
-	return 1;
 }
 
-int
+const char *
 file_run_more(struct file_run *r, const char *data, size_t len)
 {
-	if (r->fd == -1)
-		return -1;
-	if (len > r->size - r->got ||
-	    fd_write_all(r->fd, data, len) == -1) {
-		if (len <= r->size - r->got)
-			log_warn("files.dir: run %s: a file cannot be written",
-			    r->kept->id);
+	const char *why = NULL;
+
+	if (len > r->size - r->got)
+		why = "it changed while it was read";
+	else if (fd_write_all(r->fd, data, len) == -1)
+		why = trouble_of(r, errno);
+	if (why != NULL) {
 		drop_file(r);
-		return -1;
+		return why;
 	}
 	if (r->type == NULL && len > 0)
 		r->type = xstrdup(media_type(r->name, data, len,
 		    len == r->size));
 	r->got += len;
-	return r->got == r->size ? end_file(r) : 0;
+	if (r->got == r->size)
+		end_file(r);
+	return NULL;
 }
 
 const char *

@@ -26,9 +26,9 @@ void	 file_run_free(struct file_run **);
  */
 const char *file_run_begin(struct file_run *, const char *name,
 	    uint64_t size);
-/* The next bytes; the first of them tell its type.  1 once the file has all
- * of them, 0 before, -1 if it is given up. */
-int	 file_run_more(struct file_run *, const char *data, size_t len);
+/* The next bytes; the first of them tell its type.  NULL, or why the file is
+ * given up, as above. */
+const char *file_run_more(struct file_run *, const char *data, size_t len);
 /* Under which name and type the last whole file is kept: two files of one
  * name get different ones.  Valid until the next file is begun. */
 const char *file_run_name(const struct file_run *);

@@ -375,12 +375,27 @@ on_timeout(evutil_socket_t fd, short what, void *arg)
 	supervisor_install_stop(in->supervisor, in->id);
 }
 
+/* Nobody else says why. */
+static void
+say_not_started(struct install *in, int error)
+{
+	char sentence[256];
+
+	snprintf(sentence, sizeof sentence, "No packages can be installed: "
+	    "the server cannot use its directory for them (deps.dir) or start "
+	    "their installer: %s.  Do without them, or tell whoever runs the "
+	    "server.", strerror(error));
+	fail(in, sentence, "");
+}
+
 void
 install_exited(struct install *in, const struct msg_INSTALL_EXITED *m)
 {
 	if (m->install != in->id || in->exited)
 		return;
 	in->exited = 1;
+	if (m->error != 0)
+		say_not_started(in, (int)m->error);
 	event_del(in->ev_timeout);
 	if (m->status != 0)
 		log_debug("installer %" PRIu64 " ended, wait status 0x%x",

@@ -176,6 +176,7 @@ static void
 more(struct job *job, struct slice data)
 {
 	struct incoming *in = &job->incoming;
+	const char *why;
 
 	if (data.len > in->file.size - in->got) {
 		give_up(job);
@@ -183,10 +184,10 @@ more(struct job *job, struct slice data)
 	}
 	if (in->to_memory)
 		memcpy(in->file.data + in->got, data.data, data.len);
-	if (in->to_disk && file_run_more(job->keep, data.data, data.len) ==
-	    -1) {
+	if (in->to_disk && (why = file_run_more(job->keep, data.data,
+	    data.len)) != NULL) {
 		in->to_disk = 0;
-		in->file.why = "it cannot be written to files.dir";
+		in->file.why = why;
 	}
 	in->got += data.len;
 	if (in->got < in->file.size)
@@ -274,6 +275,8 @@ forget_kept(struct job_file *files, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
+		if (files[i].kept == NULL)
+			continue;	/* and says why */
 		free(files[i].kept);
 		files[i].kept = NULL;
 		files[i].why = "it cannot be written to files.dir";

@@ -90,9 +90,10 @@ forget(struct keeper_install *in)
 }
 
 static void
-report_exit(struct keeper_installs *all, uint64_t id, int status)
+report_exit(struct keeper_installs *all, uint64_t id, int status, int error)
 {
-	struct msg_INSTALL_EXITED m = { .install = id, .status = status };
+	struct msg_INSTALL_EXITED m = { .install = id, .status = status,
+	    .error = error };
 
 	all->observer->exited(&m, all->arg);
 }
@@ -105,7 +106,7 @@ on_exit_event(evutil_socket_t fd, short what, void *arg)
 	uint64_t id = in->id;
 
 	all->observer->lives(in->pid, 0, all->arg);
-	report_exit(all, id, forget(in));
+	report_exit(all, id, forget(in), 0);
 }
 
 void
@@ -274,8 +275,10 @@ keeper_installs_start(struct keeper_installs *all,
 	if (pid != -1)
 		pidfd = pidfd_open_pid(pid);
 	if (pidfd == -1) {
+		int error = errno;
+
 		log_warn("installer %" PRIu64 ": not started", m->install);
-		report_exit(all, m->install, 0x7d00);
+		report_exit(all, m->install, 0x7d00, error);
 		return;
 	}
 	in = xcalloc(1, sizeof *in);
@@ -312,7 +315,7 @@ keeper_deps_dir(struct slice dir, uid_t uid)
 {
 	char *path = text_of(dir);
 	struct stat st;
-	int fd, rv = -1;
+	int fd, saved, rv = -1;
 
 	if (make_path(path) == 0 && uid != (uid_t)-1 &&
 	    lchown(path, uid, uid) == -1)
@@ -325,6 +328,7 @@ keeper_deps_dir(struct slice dir, uid_t uid)
 		else
 			errno = EPERM;
 	}
+	saved = errno;
 	if (rv == -1)
 		log_warn("deps.dir %s is of no use: it must be a directory "
 		    "that belongs to user id %ld and that nobody else may "
@@ -332,5 +336,6 @@ keeper_deps_dir(struct slice dir, uid_t uid)
 		    geteuid()));
 	fd_close(&fd);
 	free(path);
+	errno = saved;
 	return rv;
 }

@@ -586,5 +586,6 @@ def test_without_a_directory_all_but_packages_is_there():
         client = daemon.connect()
         assert client.run("print(1)").stdout == "1\n"
         answer = client.run("print(1)", dependencies=["one"])
-        assert answer.is_error and "install" in answer.text, answer
+        assert answer.verdict == "install", answer
+        assert "deps.dir" in answer.text and "Not a directory" in answer.text
         assert client.run("print(2)").stdout == "2\n"

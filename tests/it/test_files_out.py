@@ -3,6 +3,7 @@
 import os
 import shutil
 import struct
+import subprocess
 import tempfile
 import zlib
 
@@ -286,6 +287,35 @@ def test_nothing_is_kept_of_a_cancelled_run(top):
         assert client.run("open('y', 'w').write('y')").verdict == "ok"
         assert len(kept.runs_on_disk(top + "/kept")) == 1
         assert len(os.listdir(top + "/kept/runs")) == 1
+
+
+@pytest.fixture
+def small_disk(top):
+    """A directory on a file system of 256 KiB."""
+    path = top + "/disk"
+    os.mkdir(path)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o",
+            "size=256k,mode=0777", "tmpfs", path]).returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    yield path
+    subprocess.run(["umount", "-l", path], check=True)
+
+
+def test_a_full_disk(small_disk):
+    with keeper(small_disk, result_bytes="1k") as daemon:
+        client = daemon.connect()
+        make = "open('f%d', 'wb').write(b'x' * 200000)\nNone"
+        assert "linked" in line_of(client.run(make % 1))
+        answer = client.run(make % 2)
+        assert answer.verdict == "ok"
+        assert "left out: the disk of files.dir is full" in line_of(answer)
+        # However many files there are, the log is not filled with them.
+        answer = client.run("for i in range(50):\n"
+            "    open('s%d' % i, 'wb').write(b'x' * 70000)")
+        assert answer.text.count("the disk of files.dir is full") > 9
+        log = daemon.log_tail(1000)
+        assert log.count("a file cannot be written") == 2, log
+        assert len(kept.runs_on_disk(small_disk + "/kept")) == 1
 
 
 def test_least_recently_used_go_first(top):
