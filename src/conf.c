@@ -29,6 +29,9 @@ struct loader {
 	char		*why;
 };
 
+/* Below, workers may not even start. */
+#define MEMORY_SENSIBLE	(16 * 1024 * 1024)
+
 /* What follows a load that succeeded is a reload. */
 static int loaded_once;
 
@@ -296,11 +299,15 @@ resolve_bound(struct loader *l, uint64_t *field, uint64_t *bound)
 
 /* What is allowed but is hardly meant; each start and reload says it. */
 static void
-warn_of_pool(const struct loader *l)
+warn(const struct loader *l)
 {
 	const struct conf *c = l->conf;
 	const struct conf_key *k = key_of(&c->pool_warm, c);
 
+	if (c->limits_memory > 0 && c->limits_memory < MEMORY_SENSIBLE)
+		log_warnx("limits.memory is %llu bytes, less than the 16 MiB "
+		    "that a worker may need before it runs a program",
+		    (unsigned long long)c->limits_memory);
 	if (c->pool_warm > c->pool_max &&
 	    l->origins[k - conf_keys].from != FROM_DEFAULT)
 		log_warnx("pool.warm is %llu, more than pool.max, which is "
@@ -314,7 +321,7 @@ resolve(struct loader *l)
 {
 	struct conf *c = l->conf;
 
-	warn_of_pool(l);
+	warn(l);
 	if (resolve_bound(l, &c->limits_timeout,
 	    &c->limits_timeout_max) == -1)
 		return -1;

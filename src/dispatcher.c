@@ -355,7 +355,8 @@ on_queue_timer(evutil_socket_t fd, short what, void *arg)
 
 	while ((job = dispatcher_first_due(d, &due)) != NULL && due <= now) {
 		dispatcher_withdraw(d, job);
-		answer(job, VERDICT_BUSY);
+		job_finish(&job, VERDICT_BUSY, dispatcher_busy_reason(d,
+		    job));
 	}
 	dispatcher_watch(d);
 }

@@ -85,6 +85,9 @@ struct job	*dispatcher_first_due(const struct dispatcher *,
 		    uint64_t *due);
 /* The supervisor's call: a zygote that is warm is about to serve. */
 void		 dispatcher_warm(void *arg);
+/* Why a job that has waited so long is not run, the caller's to free. */
+char		*dispatcher_busy_reason(const struct dispatcher *,
+		    const struct job *);
 /* Arms the timer for it. */
 void		 dispatcher_watch(struct dispatcher *);
 

@@ -10,9 +10,12 @@
 #include "dispatcher_private.h"
 #include "environments.h"
 #include "job_record.h"
+#include "job_verdict.h"
+#include "mem.h"
 #include "pool.h"
 #include "sandboxes.h"
 #include "supervisor.h"
+#include "units.h"
 
 /* Where jobs wait: in the queue of plain ones, in that of an environment of
  * packages, or in their session. */
@@ -110,6 +113,23 @@ dispatcher_first_due(const struct dispatcher *d, uint64_t *due)
 		}
 	}
 	return first;
+}
+
+char *
+dispatcher_busy_reason(const struct dispatcher *d, const struct job *job)
+{
+	struct dispatcher_status st;
+	char wait[32], *why;
+
+	memset(&st, 0, sizeof st);
+	supervisor_status(d->supervisor, &st);
+	if (st.ready)
+		return job_reason(job, VERDICT_BUSY);
+	duration_text(job->conf->queue_timeout, wait, sizeof wait);
+	xasprintf(&why, "The program was not run: Python did not start on the "
+	    "server within %s, the longest that a call may wait; its log says "
+	    "why.  Try again in a minute.", wait);
+	return why;
 }
 
 void

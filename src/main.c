@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -197,6 +198,9 @@ main(int argc, char **argv)
 	struct command c = { .check = 0 };
 	int status;
 
+	/* What is made for others must be theirs to enter; each thing that is
+	 * not for others says so by its mode. */
+	umask(022);
 	/* Keeper and installer are this program, executed again with
 	 * descriptors of their own; they must not be touched first. */
 	if (argc >= 2 && strcmp(argv[1], "--keeper") == 0)

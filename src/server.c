@@ -326,8 +326,8 @@ start(struct server *s, char **why)
 	raise_descriptor_limit(s->conf);
 	/* Before any process is started that could write there. */
 	if (s->options->stdio && stdio_fds_take(&in, &out) == -1) {
-		xasprintf(why, "cannot take over standard input and output: "
-		    "%s", strerror(errno));
+		xasprintf(why, "cannot take over standard input and output, "
+		    "or put /dev/null in their place: %s", strerror(errno));
 		return -1;
 	}
 	if (server_files_open(s, why) == -1)

@@ -184,8 +184,8 @@ supervisor_new(struct event_base *base, struct conf *conf, struct pool *pool,
 		return NULL;
 	}
 	if (start_keeper(s) == -1) {
-		xasprintf(why, "The keeper process cannot be started: %s.",
-		    strerror(errno));
+		xasprintf(why, "The keeper process cannot be started from "
+		    "/proc/self/exe: %s.", strerror(errno));
 		supervisor_free(&s);
 		return NULL;
 	}

@@ -84,7 +84,7 @@ check_code(const struct conf *conf, const char *code, size_t len)
 	const char *nul = memchr(code, '\0', len);
 	char *why = NULL;
 
-	/* CPython 3.11 reads no further in a line with one, and says nothing. */
+	/* CPython 3.11 reads no further in such a line, and says nothing. */
 	if (nul != NULL)
 		xasprintf(&why, "The code has a NUL character, at byte %zu; "
 		    "write it as \\0 in a string, or leave it out.",

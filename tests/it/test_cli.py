@@ -143,3 +143,31 @@ def test_python_is_not_even_mapped_in_the_server():
         for pid in (daemon.pid, daemon.keeper().pid):
             maps = open("/proc/%d/maps" % pid).read()
             assert "libpython" not in maps and "numpy" not in maps
+
+
+def started_by(command):
+    """As the prefix of a Daemon: a shell that does this first."""
+    return ("/bin/sh", "-c", command + '; exec "$@"', "sh")
+
+
+@pytest.mark.parametrize("umask", ["077", "0777"])
+def test_any_umask_of_whoever_starts_it(umask):
+    with harness.Daemon(harness.LIGHT, prefix=started_by("umask " + umask)) \
+            as daemon:
+        answer = daemon.connect().run("open('f', 'w').write('x' * 5000)")
+        assert answer.verdict == "ok", answer
+
+
+def test_what_does_not_start_is_not_called_busy():
+    with harness.Daemon(dict(harness.LIGHT, **{"queue.timeout": "1s"}),
+            prefix=started_by("ulimit -d 8192")) as daemon:
+        daemon.wait_log("zygote 1 ended")
+        answer = daemon.connect().run("print(1)")
+        assert answer.verdict == "busy"
+        assert "Python did not start on the server within 1 s" in answer.text
+
+
+def test_limits_that_no_program_can_live_with():
+    result = adderd("-n", "-f", os.devnull, "-o", "limits.memory=64k")
+    assert result.returncode == 0
+    assert "limits.memory is 65536 bytes, less than" in result.stderr
