@@ -1,8 +1,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,7 +15,6 @@
 #endif
 
 #define RUNS_MAX	1024
-#define MAPS_BYTES	(1024 * 1024)
 
 /* Mappings next to each other, to become one. */
 struct run {
@@ -29,28 +29,9 @@ struct run {
  */
 static struct run	runs[RUNS_MAX];
 static size_t		nruns;
-static char		maps[MAPS_BYTES];
-
-static ssize_t
-read_maps(void)
-{
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n;
-
-	if (fd == -1)
-		return -1;
-	while ((n = read(fd, maps + len, sizeof maps - 1 - len)) > 0)
-		len += n;
-	close(fd);
-	if (n == -1)
-		return -1;
-	maps[len] = '\0';
-	return len;
-}
 
 static uintptr_t
-parse_hex(char **p)
+parse_hex(const char **p)
 {
 	uintptr_t v = 0;
 
@@ -66,14 +47,14 @@ parse_hex(char **p)
 
 /* The kernel's own, and the stack, which grows. */
 static int
-is_special(const char *line, size_t len)
+is_special(const char *line)
 {
 	static const char *const names[] = { "[stack", "[vvar", "[vdso",
 	    "[vsyscall", "[uprobes" };
 	size_t i;
 
 	for (i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (memmem(line, len, names[i], strlen(names[i])) != NULL)
+		if (strstr(line, names[i]) != NULL)
 			return 1;
 	return 0;
 }
@@ -98,33 +79,71 @@ add_mapping(uintptr_t start, uintptr_t end, int prot)
 	return 0;
 }
 
-/* Lines of proc(5)'s maps: start-end perms offset dev inode path. */
+struct mapping {
+	uintptr_t	start, end;
+	int		prot;
+	int		stays;
+};
+
+/* A line of proc(5)'s maps: start-end perms offset dev inode path.  0 if it
+ * is none. */
 static int
-collect_runs(size_t *mappings)
+parse_mapping(const char *line, struct mapping *m)
 {
-	char *line = maps, *next, *p;
-	uintptr_t start, end;
-	int prot;
+	const char *p = line;
+
+	m->start = parse_hex(&p);
+	if (*p++ != '-')
+		return 0;
+	m->end = parse_hex(&p);
+	if (*p++ != ' ' || strlen(p) < 4)
+		return 0;
+	m->prot = PROT_READ | (p[1] == 'w' ? PROT_WRITE : 0) |
+	    (p[2] == 'x' ? PROT_EXEC : 0);
+	m->stays = p[0] != 'r' || p[3] != 'p' || is_special(p);
+	return 1;
+}
+
+/*
+ * What a child is to find empty (MADV_WIPEONFORK) must stay what it is: the
+ * C library keeps random bytes there that getrandom(3) gives out, and moved,
+ * each worker would get the same.
+ */
+static int
+is_wiped(const char *line)
+{
+	return strncmp(line, "VmFlags:", 8) == 0 &&
+	    (strstr(line, " wf") != NULL || strstr(line, " dp") != NULL);
+}
+
+static int
+add_if_moved(const struct mapping *m)
+{
+	return m->stays ? 0 : add_mapping(m->start, m->end, m->prot);
+}
+
+/* From smaps, which has after each line of maps more about that mapping. */
+static int
+collect_runs(const char *path, size_t *mappings)
+{
+	FILE *fp = fopen(path, "re");
+	struct mapping m = { .stays = 1 }, next;
+	char line[PATH_MAX + 128];
+	int rv = fp == NULL ? -1 : 0;
 
 	*mappings = nruns = 0;
-	for (; *line != '\0'; line = next) {
-		next = strchr(line, '\n');
-		next = next != NULL ? next + 1 : line + strlen(line);
-		(*mappings)++;
-		p = line;
-		start = parse_hex(&p);
-		p++;
-		end = parse_hex(&p);
-		p++;
-		if (p[0] != 'r' || p[3] != 'p' ||
-		    is_special(line, next - line))
-			continue;
-		prot = PROT_READ | (p[1] == 'w' ? PROT_WRITE : 0) |
-		    (p[2] == 'x' ? PROT_EXEC : 0);
-		if (add_mapping(start, end, prot) == -1)
-			return -1;
-	}
-	return 0;
+	while (rv == 0 && fgets(line, sizeof line, fp) != NULL)
+		if (parse_mapping(line, &next)) {
+			rv = add_if_moved(&m);
+			m = next;
+			(*mappings)++;
+		} else if (is_wiped(line))
+			m.stays = 1;
+	if (rv == 0)
+		rv = add_if_moved(&m);
+	if (fp != NULL)
+		fclose(fp);
+	return rv;
 }
 
 static int
@@ -219,7 +238,7 @@ compact(struct compact_result *result, const char **step)
 	int fd;
 
 	*step = "reading the mappings";
-	if (read_maps() == -1 || collect_runs(&mappings) == -1)
+	if (collect_runs("/proc/self/smaps", &mappings) == -1)
 		return -1;
 	result->mappings_before = mappings;
 	*step = "making memory for them";
@@ -236,8 +255,7 @@ compact(struct compact_result *result, const char **step)
 	bytes = move_all(fd);
 	close(fd);
 	result->bytes = bytes;
-	if (read_maps() == -1 ||
-	    collect_runs(&result->mappings_after) == -1)
+	if (collect_runs("/proc/self/maps", &result->mappings_after) == -1)
 		result->mappings_after = 0;
 	return 0;
 }

@@ -6,7 +6,7 @@
 /*
  * Compaction: every private mapping of this process is moved into one memfd
  * and mapped from it, privately, at the place where it was, neighbours
- * joined.
+ * joined.  Those that a fork is to wipe stay.
  *
  * Why: fork(2) copies the page tables of mappings that have anonymous pages
  * and one kernel object for each mapping.  A fresh private file mapping has

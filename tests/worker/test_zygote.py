@@ -121,6 +121,31 @@ def test_warm_file(tmp_path):
     assert "ZeroDivisionError" in z.stop()[1]
 
 
+WIPED = """
+import builtins, ctypes, mmap
+libc = ctypes.CDLL(None, use_errno=True)
+memory = [mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for _ in range(2)]
+for m in memory:
+    m.write(b"secret")
+builtins.memory = memory
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+MADV_WIPEONFORK = 18
+assert libc.madvise(ctypes.addressof(ctypes.c_char.from_buffer(memory[0])),
+    4096, MADV_WIPEONFORK) == 0
+"""
+
+
+def test_what_a_fork_is_to_wipe_is_wiped(tmp_path):
+    """Where the C library keeps random bytes, each worker has its own."""
+    warm = tmp_path / "warm.py"
+    warm.write_text(WIPED)
+    z = start(warm_file=str(warm), options=("--compact",))
+    r = z.run("print([m[:6] for m in memory])")
+    assert "memory compacted" in z.stop()[1]
+    assert r.stdout == b"[b'\\x00\\x00\\x00\\x00\\x00\\x00', b'secret']\n", r
+
+
 def test_environment_is_made_from_scratch():
     z = start(env={"TZ": "Europe/Paris", "SECRET": "1", "PYTHONPATH": "/x",
                    "PYTHONHASHSEED": "0", "LD_LIBRARY_PATH": "/y",
