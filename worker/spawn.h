@@ -6,9 +6,10 @@
 
 /*
  * Finds what a raw clone has to repeat of libc's fork: the address at which
- * glibc caches the thread id (PR_GET_TID_ADDRESS, prctl(2)), without which
- * raise(3) and abort(3) of the child go astray, and its robust mutex list.
- * Called once, with one thread.  -1 with errno if the kernel does not tell.
+ * glibc caches the thread id, without which raise(3), abort(3) and all that
+ * asks for the thread go astray in the child; the one that the kernel clears
+ * (PR_GET_TID_ADDRESS, prctl(2)); and its robust mutex list.  Called once,
+ * with one thread.  -1 with errno if one cannot be found.
  */
 int	spawn_init(void);
 /*

@@ -418,9 +418,9 @@ zygote_run(const struct zygote_options *o)
 
 	opt = o;
 	if (spawn_init() == -1) {
-		log_warn("the kernel does not tell the thread id address "
-		    "(prctl PR_GET_TID_ADDRESS), without which workers "
-		    "cannot be forked");
+		log_warn("neither the kernel (prctl PR_GET_TID_ADDRESS) nor "
+		    "the C library tells where the thread id is kept, "
+		    "without which workers cannot be forked");
 		return 1;
 	}
 	if (prepare(start, &why) == -1)
