@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -267,8 +268,9 @@ add_prctl(scmp_filter_ctx ctx)
 static int
 add_ioctl(scmp_filter_ctx ctx)
 {
+	/* isatty(3) asks with the second since glibc 2.42. */
 	static const unsigned long requests[] = { FIONBIO, FIOCLEX, FIONCLEX,
-	    TCGETS, FIONREAD, TIOCGWINSZ };
+	    TCGETS, TCGETS2, FIONREAD, TIOCGWINSZ };
 	size_t i;
 	int rv;
 

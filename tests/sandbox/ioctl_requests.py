@@ -23,5 +23,9 @@ waiting = ctypes.c_int(0)
 assert syscall(IOCTL, a.fileno(), 0x541b, ctypes.byref(waiting)) == 0
 assert waiting.value == 5
 a.setblocking(False)
+# What isatty() asks, of older and newer C libraries.
+for request in (0x5401, 0x802c542a):
+    refused("TCGETS", syscall(IOCTL, file.fileno(), request, arg),
+        (errno.ENOTTY,))
 assert not file.isatty()
 print("held")
