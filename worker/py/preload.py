@@ -117,11 +117,22 @@ def _settle_modules():
             delattr(sys, name)
 
 
+def _settle_processes():
+    """The default of multiprocessing is a fork server since 3.14.  That needs
+    sockets, which no jail gives, so it is fork, as it was before."""
+    context = sys.modules["multiprocessing.context"]
+    default = context._default_context
+    if default.get_start_method() == "forkserver":
+        default._default_context = context._concrete_contexts["fork"]
+    default._actual_context = None
+
+
 def settle():
     """The last thing before forks: leave a state like that of a fresh
     interpreter, and keep the garbage collector from ever touching what is
     there now."""
     _settle_modules()
+    _settle_processes()
     _settle_atexit()
     gc.collect()
     gc.collect()
@@ -138,6 +149,7 @@ def collect_all():
 def settle_early():
     """The same after the imports alone, in a hurry: their garbage stays."""
     _settle_modules()
+    _settle_processes()
     _settle_atexit()
     gc.freeze()
     gc.enable()
