@@ -11,7 +11,7 @@
 #include "preload.h"
 
 static char	**libraries;	/* files below these may be read */
-static int	  armed;
+static int	  armed, ending;
 
 /* Events (docs.python.org/3/library/audit_events.html) that begin so are
  * effects that a calculator does not have. */
@@ -99,9 +99,28 @@ is_allowed(const char *event, PyObject *args)
 	return 1;
 }
 
+/* In CPython's words. */
+static int
+refuse_at_end(const char *event)
+{
+	if (PY_EXC_AT_END == NULL)
+		return 0;
+	if (begins(event, "_thread.start_"))
+		PyErr_SetString(PY_EXC_AT_END,
+		    "can't create new thread at interpreter shutdown");
+	else if (begins(event, "os.fork"))
+		PyErr_SetString(PY_EXC_AT_END,
+		    "can't fork at interpreter shutdown");
+	else
+		return 0;
+	return -1;
+}
+
 static int
 hook(const char *event, PyObject *args, void *data)
 {
+	if (ending && refuse_at_end(event) == -1)
+		return -1;
 	if (!armed || is_allowed(event, args))
 		return 0;
 	PyErr_Format(PyExc_PermissionError, "policy restricted refuses %s; "
@@ -138,6 +157,12 @@ policy_restrict(PyObject *ns, struct slice source, char **why)
 	PyErr_Clear();
 	Py_DECREF(res);
 	return -1;
+}
+
+void
+policy_end(void)
+{
+	ending = 1;
 }
 
 void

@@ -21,6 +21,11 @@ int	policy_init(void);
 int	policy_restrict(PyObject *ns, struct slice source, char **why);
 /* Off while our own code works for a restricted job. */
 void	policy_arm(int on);
+/*
+ * From the end of a program on, before its objects go: refuses to start
+ * threads and processes in the words of CPython, where it does so.
+ */
+void	policy_end(void);
 /* Whether it was armed. */
 int	policy_armed(void);
 

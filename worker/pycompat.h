@@ -53,6 +53,31 @@ py_weakref_get(PyObject *ref)
 #define PY_IN_FLUSH	"on flushing sys.stdout"
 #endif
 
+/* Whether CPython ends interpreters that are left at its end, and what it
+ * says then. */
+#if PY_VERSION_HEX >= 0x030e0000
+#define PY_ENDS_INTERPRETERS	1
+#define PY_LEFT_INTERPRETERS \
+	"remaining subinterpreters; close them with Interpreter.close()"
+#elif PY_VERSION_HEX >= 0x030d0000
+#define PY_ENDS_INTERPRETERS	1
+#define PY_LEFT_INTERPRETERS "remaining subinterpreters; " \
+	"destroy them with _interpreters.destroy()"
+#else
+#define PY_ENDS_INTERPRETERS	0
+#define PY_LEFT_INTERPRETERS	""
+#endif
+
+/* The exception for what CPython refuses at its end, to start threads and
+ * processes; NULL where it does not. */
+#if PY_VERSION_HEX >= 0x030d0000
+#define PY_EXC_AT_END	PyExc_PythonFinalizationError
+#elif PY_VERSION_HEX >= 0x030c0000
+#define PY_EXC_AT_END	PyExc_RuntimeError
+#else
+#define PY_EXC_AT_END	NULL
+#endif
+
 /* Reports the pending exception to sys.unraisablehook, with the words that
  * this version of CPython has for it: about obj, or saying where. */
 static inline void

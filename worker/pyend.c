@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interp.h"
+#include "interps.h"
 #include "policy.h"
 #include "pyend.h"
 #include "pyexits.h"
@@ -372,7 +373,11 @@ pyend_run(struct pyjob *job)
 	send_figures();
 	if (pystdio_flush_final() == -1)
 		job->status = STATUS_FLUSH_FAILED;
+	policy_end();
 	PyGC_Collect();
+	/* Later in CPython, where objects of the program cannot end them as
+	 * they go, which here they could. */
+	interps_end();
 	finalize_modules();
 	/* CPython frees the streams here, which flushes without a word. */
 	pystdio_flush_quietly();

@@ -54,6 +54,17 @@ def late():
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 atexit.register(late)
 """)
+program("thread and process of a finalizer", (3, 12), """
+import os, threading
+class D:
+    def __init__(self, do): self.do = do
+    def __del__(self, print=print):
+        try: self.do()
+        except BaseException as e: print(type(e), e, isinstance(e, RuntimeError))
+a = D(threading.Thread(target=print).start)
+b = D(os.fork)
+c = [D(os.fork)]; c.append(c)
+""")
 program("fork beside a thread", (3, 12), """
 import os, threading
 go = threading.Event()
@@ -169,12 +180,11 @@ def f():
     finally: return 2
 print(f())
 """)
-program("start method", (3, 14), """
+program("default start method", (3, 14), """
 import concurrent.futures as cf, multiprocessing as mp
 def sq(x): return x * x
 def fail(x): raise ValueError(x)
 if __name__ == "__main__":
-    print(mp.get_start_method(), mp.get_all_start_methods())
     with mp.Pool(2) as p: print(p.map(sq, range(4)))
     with cf.ProcessPoolExecutor(2) as ex:
         print(list(ex.map(sq, range(4))))
@@ -191,6 +201,14 @@ print(i.call(divmod, 7, 2), len(interpreters.list_all()))
 try: i.exec("1 / 0")
 except interpreters.ExecutionFailed as e: print(e)
 i.close()
+""")
+program("interpreters left", (3, 14), """
+from concurrent import interpreters
+left = [interpreters.create()]
+for i, one in enumerate(left):
+    one.exec(f"print('left {i}', end=' ')")
+    one.exec("class D:\\n    def __del__(self): print('del', end=' ')\\nd = D()")
+print("end")
 """)
 program("pool of interpreters", (3, 14), """
 from concurrent.futures import InterpreterPoolExecutor
