@@ -50,6 +50,8 @@ environment_new(struct environments *all, const char *packages)
 	job_queue_init(&e->queue);
 	e->pool = pool_new(environments_base(all),
 	    (struct conf *)environments_conf(all), &pool_observer, e);
+	/* Each environment has a pool of its own. */
+	pool_set_prefault_max(e->pool, 1);
 	e->ev_start = event_new(environments_base(all), -1, 0,
 	    on_start_timer, e);
 	return e;

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@ struct pool {
 	uint64_t		 confine_us[RECENT];
 	unsigned		 nparked;
 	unsigned		 starting_max;
+	unsigned		 prefault_max;
 	struct worker_proc	*prefaulting;	/* that was asked to */
 	uint64_t		 touched_us;	/* a job last began or ended */
 	const struct pool_observer *observer;
@@ -110,13 +112,16 @@ begin_workers(struct pool *p, unsigned n)
 static uint64_t
 prefault(struct pool *p, const struct refill_state *s)
 {
-	uint64_t wait;
+	uint64_t wait, heads = p->conf->pool_prefault;
 
-	if (p->prefaulting != NULL || p->conf->pool_prefault == 0)
+	if (heads > p->prefault_max)
+		heads = p->prefault_max;
+	if (p->prefaulting != NULL || heads == 0)
 		return 0;
 	wait = pool_prefault_wait_us(s);
 	if (wait == 0)
-		p->prefaulting = pool_prefault_ask(&p->workers, p->conf);
+		p->prefaulting = pool_prefault_ask(&p->workers, heads,
+		    p->conf);
 	return wait == PREFAULT_NOT_NOW ? 0 : wait;
 }
 
@@ -181,6 +186,7 @@ pool_new(struct event_base *base, struct conf *conf,
 	p->arg = arg;
 	TAILQ_INIT(&p->workers);
 	p->starting_max = count_starting_max();
+	p->prefault_max = UINT_MAX;
 	p->ev_tend = event_new(base, -1, 0, tend, p);
 	return p;
 }
@@ -207,6 +213,12 @@ pool_free(struct pool **pp)
 	event_free(p->ev_tend);
 	conf_unref(&p->conf);
 	free(p);
+}
+
+void
+pool_set_prefault_max(struct pool *p, unsigned max)
+{
+	p->prefault_max = max;
 }
 
 void

@@ -37,6 +37,8 @@ struct pool	*pool_new(struct event_base *, struct conf *,
 		    const struct pool_observer *, void *arg);
 /* Kills nothing: the keeper must be gone. */
 void		 pool_free(struct pool **);
+/* Fewer prefaulted workers than pool.prefault: no more than this. */
+void		 pool_set_prefault_max(struct pool *, unsigned);
 /* Who hears of workers that are not the pool's. */
 void		 pool_set_sandboxes(struct pool *, struct sandboxes *);
 void		 pool_worker_uses(struct pool *,

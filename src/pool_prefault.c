@@ -33,9 +33,10 @@ pages_max(const struct conf *conf)
 }
 
 struct worker_proc *
-pool_prefault_ask(struct worker_list *workers, const struct conf *conf)
+pool_prefault_ask(struct worker_list *workers, uint64_t heads,
+    const struct conf *conf)
 {
-	uint64_t max = pages_max(conf), heads = conf->pool_prefault, left;
+	uint64_t max = pages_max(conf), left;
 	struct worker_proc *w;
 
 	TAILQ_FOREACH(w, workers, entry) {

@@ -39,8 +39,10 @@ worker_open_links(int ours[3], int theirs[3])
 		ours[i] = pair[0];
 		theirs[i] = pair[1];
 	}
-	if (i == 3 && fd_set_nonblock(ours[0]) == 0 &&
-	    fd_set_nonblock(ours[1]) == 0 && fd_set_nonblock(ours[2]) == 0)
+	/* New descriptors have no other flags that fcntl(2) could take away. */
+	if (i == 3 && fcntl(ours[0], F_SETFL, O_NONBLOCK) == 0 &&
+	    fcntl(ours[1], F_SETFL, O_NONBLOCK) == 0 &&
+	    fcntl(ours[2], F_SETFL, O_NONBLOCK) == 0)
 		return 0;
 	while (i-- > 0) {
 		close(ours[i]);
