@@ -40,6 +40,8 @@ supervisor_early_ready(struct supervisor *s, const struct msg_ZYGOTE_READY *m)
 	log_info("zygote %" PRIu64 " serves while zygote %" PRIu64 " warms "
 	    "up: pid %" PRIu64 ", imports %" PRIu64 " ms", s->early,
 	    s->starting, m->pid, m->import_ms);
+	/* In that, the other one will be no different. */
+	pool_permit_sessions(s->pool, m->sessions);
 	pool_set_early(s->pool, s->keeper, s->early);
 	return 1;
 }
