@@ -350,7 +350,8 @@ load(struct loader *l, const char *const *overrides)
 	if (l->file != NULL) {
 		char *why;
 
-		if (conf_file_read(l->file, set_from_file, l, &why) == -1) {
+		if (conf_file_read(l->file, loaded_once, set_from_file, l,
+		    &why) == -1) {
 			if (l->why == NULL)
 				l->why = why;
 			return -1;

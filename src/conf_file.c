@@ -63,14 +63,18 @@ on_value(cfg_t *cfg, cfg_opt_t *opt)
 
 /*
  * Replaces comments by blanks, by the lexer's own rules.  libconfuse 3.3
- * counts a comment as three lines, and then names a wrong one in errors.
+ * counts a comment as three lines, and then names a wrong one in errors.  0, or
+ * the line of a comment that has no end, which the lexer would let take the
+ * rest of the file.
  */
-static void
+static int
 blank_comments(char *s)
 {
 	char quote = '\0', before = ' ';
+	int line = 1;
 
 	for (; *s != '\0'; before = *s++) {
+		line += *s == '\n';
 		if (quote != '\0') {
 			if (*s == '\\' && s[1] != '\0')
 				s++;
@@ -83,36 +87,44 @@ blank_comments(char *s)
 			while (*s != '\n' && *s != '\0')
 				*s++ = ' ';
 			if (*s == '\0')
-				return;
+				return 0;
+			line++;
 		} else if (strchr(" \t\n=", before) != NULL && s[0] == '/' &&
 		    s[1] == '*') {
 			char *end = strstr(s + 2, "*/");
 
-			for (; *s != '\0' && s != end; s++)
+			if (end == NULL)
+				return line;
+			for (; s != end; s++)
 				if (*s != '\n')
 					*s = ' ';
-			if (*s == '\0')
-				return;
+				else
+					line++;
 			s[0] = s[1] = ' ';
 		}
 	}
+	return 0;
 }
 
 /* The text of the file, comments blanked; NULL with *why. */
 static char *
-slurp(const char *path, char **why)
+slurp(const char *path, int again, char **why)
 {
 	char *text = xmalloc(CONF_FILE_MAX + 1);
 	const char *trouble = NULL;
 	ssize_t n = 0, len = 0;
 	struct stat st;
-	int fd;
+	int fd, line;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* What it is, is looked at before it can hold us up. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+	    (again ? O_NONBLOCK : 0));
 	if (fd == -1 || fstat(fd, &st) == -1)
 		trouble = strerror(errno);
 	else if (S_ISDIR(st.st_mode))
 		trouble = "it is a directory, not a file";
+	else if (again && S_ISFIFO(st.st_mode))
+		trouble = "it is a pipe, which is read at the start only";
 	else {
 		while (len < CONF_FILE_MAX && (n = read(fd, text + len,
 		    CONF_FILE_MAX - len)) > 0)
@@ -132,12 +144,16 @@ slurp(const char *path, char **why)
 		free(text);
 		return NULL;
 	}
-	blank_comments(text);
-	return text;
+	if ((line = blank_comments(text)) == 0)
+		return text;
+	xasprintf(why, "%s:%d: the comment that begins here has no end", path,
+	    line);
+	free(text);
+	return NULL;
 }
 
 int
-conf_file_read(const char *path, int (*set)(void *, const char *,
+conf_file_read(const char *path, int again, int (*set)(void *, const char *,
     const char *, int), void *arg, char **why)
 {
 	cfg_opt_t opts[] = {
@@ -153,7 +169,7 @@ conf_file_read(const char *path, int (*set)(void *, const char *,
 	int rv;
 
 	*why = NULL;
-	if ((text = slurp(path, why)) == NULL)
+	if ((text = slurp(path, again, why)) == NULL)
 		return -1;
 	reading.path = path;
 	reading.set = set;

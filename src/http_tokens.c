@@ -1,9 +1,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "http_tokens.h"
 #include "mem.h"
@@ -73,9 +75,17 @@ struct http_tokens *
 http_tokens_read(const char *path, char **why)
 {
 	struct http_tokens *t;
-	FILE *f = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	FILE *f = fd == -1 ? NULL : fdopen(fd, "r");
+	struct stat st;
 
 	*why = NULL;
+	/* It is read more than once, and nothing may hold us up. */
+	if (f != NULL && (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))) {
+		xasprintf(why, "http.token_file: %s is not a file", path);
+		fclose(f);
+		return NULL;
+	}
 	if (f == NULL) {
 		xasprintf(why, "http.token_file: cannot read %s: %s", path,
 		    strerror(errno));

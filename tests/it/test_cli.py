@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -171,3 +172,22 @@ def test_limits_that_no_program_can_live_with():
     result = adderd("-n", "-f", os.devnull, "-o", "limits.memory=64k")
     assert result.returncode == 0
     assert "limits.memory is 65536 bytes, less than" in result.stderr
+
+
+def test_a_pipe_as_configuration_holds_nobody_up(tmp_path):
+    """At the start it is read, and not at a reload, whatever writes there."""
+    with harness.Daemon(harness.LIGHT, conf="pool.warm = 2\n") as daemon:
+        client = daemon.connect()
+        daemon.conf_file.unlink()
+        os.mkfifo(daemon.conf_file)
+        daemon.send_signal(signal.SIGHUP)
+        daemon.wait_log("reload refused.* it is a pipe")
+        assert client.run("print(1)").stdout == "1\n"
+    tokens = tmp_path / "tokens"
+    os.mkfifo(tokens)
+    result = adderd("-n", "-f", os.devnull, "-o", "listen.http=0", "-o",
+        "http.token_file=%s" % tokens)
+    assert result.returncode == 2 and "is not a file" in result.stderr
+    piped = subprocess.run([str(harness.build_dir() / "adderd"), "-T", "-f",
+        "/dev/stdin"], input="pool.warm = 3\n", capture_output=True, text=True)
+    assert "pool.warm = 3\n" in piped.stdout, piped

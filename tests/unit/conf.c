@@ -114,6 +114,8 @@ test_errors(void **state)
 		{ "pool.warm = { 1 }\n", NULL, { ":1:" } },
 		{ "pool { warm = 1 }\n", NULL, { ":1:" } },
 		{ "pool.warm = 3x\n", NULL, { "\"3x\"", "whole number" } },
+		{ "pool.max = 3\n# a\n/* b\nc */ /* d\npool.warm = 2\n", NULL,
+		    { ":4: the comment that begins here has no end" } },
 		{ "message.max = 1k\n", NULL,
 		    { "\"1k\"", "from 64k to 64m" } },
 		{ "limits.timeout = 2d\n", NULL, { "\"2d\"", "to 1d" } },
