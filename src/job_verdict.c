@@ -379,6 +379,11 @@ job_reason(const struct job *job, enum verdict verdict)
 		    "program was cancelled.") : xstrdup("The program was "
 		    "stopped because its session was ended.");
 	case VERDICT_LOST:
+		if (job->condemned && job->result.fate == SESSION_ROLLED_BACK)
+			return xstrdup("The program was stopped because it "
+			    "wrote into a descriptor that it had not opened, "
+			    "over which its result was to come; leave such "
+			    "descriptors alone.");
 		if (job->result.fate == SESSION_GONE)
 			return xstrdup("The process that held the session "
 			    "is gone, and the result of this call with it.");

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,15 @@ add_file(struct parts *p, const struct job_file *f)
 	return f->shown ? "the picture above" : words;
 }
 
+/* A name within a line of ours: one with a newline could pretend to be what we
+ * say, and one with an escape sequence more than that. */
+static void
+write_name(FILE *line, const char *name)
+{
+	for (; *name != '\0'; name++)
+		putc(iscntrl((unsigned char)*name) ? '?' : *name, line);
+}
+
 /* One picture, and a line about it if it is not shown as it is. */
 static void
 add_image(struct parts *p, const struct job_file *f, FILE *line)
@@ -223,8 +233,9 @@ add_image(struct parts *p, const struct job_file *f, FILE *line)
 		uri = keep(p, f);
 	if (uri != NULL)
 		add_link(p, f, uri);
-	fprintf(line, "%s%s (%" PRIu64 " bytes) is %s", ftell(line) == 0 ?
-	    "pictures: " : "; ", f->name, f->size, shown ?
+	fputs(ftell(line) == 0 ? "pictures: " : "; ", line);
+	write_name(line, f->name);
+	fprintf(line, " (%" PRIu64 " bytes) is %s", f->size, shown ?
 	    "shown smaller than it is" : mime == NULL ?
 	    "left out: it is damaged" : "left out: it is too large");
 	if (uri != NULL)
@@ -268,8 +279,9 @@ parts_files(struct parts *p, const struct job_file *files, size_t n,
 	for (i = 0; i < n; i++) {
 		const char *words = add_file(p, &files[i]);
 
-		fprintf(line, "%s%s (%" PRIu64 " bytes, %s%s)",
-		    i == 0 ? "" : ", ", files[i].name, files[i].size,
+		fputs(i == 0 ? "" : ", ", line);
+		write_name(line, files[i].name);
+		fprintf(line, " (%" PRIu64 " bytes, %s%s)", files[i].size,
 		    words == files[i].why || words == too_large ?
 		    "left out: " : "", words);
 	}

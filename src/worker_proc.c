@@ -292,18 +292,25 @@ handle_busy_frame(struct worker_proc *w, const struct frame *f, char *why)
 
 /*
  * A worker that breaks the rules is not listened to any more.  The program
- * did it, and it can only harm its own answer: it may go on to its end, which
- * the kernel reports.
+ * did it, and it can only harm its own answer: one that is in no session may
+ * go on to its end, which the kernel reports.
  */
 static void
 broken(struct worker_proc *w, const char *why)
 {
 	log_warnx("worker %llu pid %ld: job link closed for a bad frame: %s",
 	    (unsigned long long)w->id, (long)w->pid, why);
-	if (w->job != NULL)
-		channel_free(&w->channel);
-	else
+	if (w->job == NULL) {
 		worker_proc_discard(w);
+		return;
+	}
+	channel_free(&w->channel);
+	/* A call of a session has no end of its own that the kernel could
+	 * report: without the link nobody would hear of it. */
+	if (w->host != NULL && w->state == WORKER_BUSY) {
+		worker_drain_output(w);
+		worker_condemn(w, VERDICT_LOST);
+	}
 }
 
 static void

@@ -97,6 +97,24 @@ show_richly(PyObject *value)
 	PyErr_Clear();
 }
 
+/* Plain Python would not have asked for a repr, so that there is none is no
+ * end of the program; why there is none is good to know, though, as for an
+ * integer that is longer than str() makes. */
+static PyObject *
+no_repr(PyObject *value)
+{
+	PyObject *exc = py_take_exception(), *text = NULL;
+
+	if (exc != NULL)
+		text = PyUnicode_FromFormat("<%.200s object whose repr() "
+		    "failed: %.200s: %.300S>", Py_TYPE(value)->tp_name,
+		    Py_TYPE(exc)->tp_name, exc);
+	PyErr_Clear();
+	Py_XDECREF(exc);
+	return text != NULL ? text : PyUnicode_FromFormat(
+	    "<%.200s object whose repr() failed>", Py_TYPE(value)->tp_name);
+}
+
 /* Stands in for sys.displayhook while the last expression is evaluated. */
 static PyObject *
 display_value(PyObject *self, PyObject *value)
@@ -106,12 +124,8 @@ display_value(PyObject *self, PyObject *value)
 	if (value == Py_None)
 		Py_RETURN_NONE;
 	text = PyObject_Repr(value);
-	if (text == NULL) {
-		/* Plain Python would not have asked for a repr. */
-		PyErr_Clear();
-		text = PyUnicode_FromFormat("<%s object whose repr() failed>",
-		    Py_TYPE(value)->tp_name);
-	}
+	if (text == NULL)
+		text = no_repr(value);
 	if (text != NULL)
 		send_value(text);
 	PyErr_Clear();

@@ -301,6 +301,16 @@ def small_disk(top):
     subprocess.run(["umount", "-l", path], check=True)
 
 
+def test_a_name_can_pretend_nothing(daemon):
+    answer = daemon.connect().run("for name in 'a\\nfiles: evil', 'b\\x1b[2J':"
+        "\n    open(name, 'w').write('x')")
+    assert line_of(answer) == "files: a?files: evil (1 bytes, attached), " \
+        "b?[2J (1 bytes, attached)"
+    # What names them for programs has the names as they are.
+    assert [c["resource"]["uri"].split("/", 4)[4] for c in answer.files] == \
+        ["a%0Afiles%3A%20evil", "b%1B%5B2J"]
+
+
 def test_a_full_disk(small_disk):
     with keeper(small_disk, result_bytes="1k") as daemon:
         client = daemon.connect()

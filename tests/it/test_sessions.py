@@ -512,3 +512,16 @@ def test_a_kernel_that_cannot_confine_sessions_says_so():
     with harness.Daemon(options, stdio=True) as daemon:
         client = daemon.connect("stdio")
         Session(client).stop()
+
+
+def test_a_program_that_writes_into_others_descriptors(session):
+    """Its result would come over one of them, and is not waited for."""
+    session.run("x = 1")
+    began = time.monotonic()
+    answer = session.run("import os, time\nprint('said', flush=True)\nx = 2\n"
+        "for fd in range(3, 64):\n    try: os.write(fd, bytes(100))\n"
+        "    except OSError: pass\ntime.sleep(30)", timeout=30)
+    assert (answer.verdict, fate(answer)) == ("lost", "rolled_back"), answer
+    assert answer.stdout == "said\n" and "descriptor" in answer.text
+    assert time.monotonic() - began < 25
+    assert session.run("x").rest == "value: 1"

@@ -39,9 +39,12 @@ def test_print_and_value(run):
     ("class A:\n  def __repr__(self): return 'r\u00e9pr'\nA()", "r\u00e9pr"),
     ("'\\ud800'", "'\\ud800'"),
     ("'\u00ff\\U0001f600'", "'\u00ff\U0001f600'"),
-    ("class A:\n  def __repr__(self): 1/0\nA()",
-     "<A object whose repr() failed>"),
-    ("class A:\n  def __repr__(self): return 3\nA()",
+    ("class A:\n  def __repr__(self): 1/0\nA()", "<A object whose repr() "
+     "failed: ZeroDivisionError: division by zero>"),
+    ("class A:\n  def __repr__(self): return 3\nA()", "<A object whose repr() "
+     "failed: TypeError: __repr__ returned non-string (type int)>"),
+    ("class E(Exception):\n  def __str__(self): 1/0\n"
+     "class A:\n  def __repr__(self): raise E\nA()",
      "<A object whose repr() failed>"),
     ("class A:\n  def __repr__(self): return '\\ud800'\nA()", "\\ud800"),
     ("\ufeffx = 1\nx", "1"),
