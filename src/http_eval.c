@@ -8,6 +8,7 @@
 #include "base64.h"
 #include "http_run_private.h"
 #include "json.h"
+#include "json_repair.h"
 #include "mem.h"
 #include "proto.h"
 #include "tool.h"
@@ -192,7 +193,7 @@ run_on_eval(struct http_request *r, void *arg)
 		return;
 	}
 	text = http_body(r, &len);
-	body = json_loadb(text, len, JSON_ALLOW_NUL, NULL);
+	body = json_load(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
 	if (body == NULL) {
 		refuse(r, 400, "Invalid JSON",
 		    "The body could not be parsed as JSON.");

@@ -13,6 +13,7 @@
 #include "http_run_private.h"
 #include "http_sse.h"
 #include "json.h"
+#include "json_repair.h"
 #include "mem.h"
 #include "policy_name.h"
 #include "run_answer.h"
@@ -257,8 +258,8 @@ static json_t *
 json_arguments(struct http_request *r, const char *body, size_t len)
 {
 	json_error_t error;
-	json_t *args = json_loadb(body, len, JSON_REJECT_DUPLICATES |
-	    JSON_ALLOW_NUL, &error);
+	json_t *args = json_load(body, len, JSON_REJECT_DUPLICATES |
+	    JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
 
 	if (args == NULL)
 		http_fail(r, 400, "The body is no JSON: %s, line %d.",

@@ -182,3 +182,18 @@ json_repair(const char *text, size_t len, struct json_repair *r)
 	r->len = s.at;
 	r->changed = s.changed;
 }
+
+json_t *
+json_load(const char *text, size_t len, size_t flags, json_error_t *error)
+{
+	json_t *value = json_loadb(text, len, flags, error);
+	struct json_repair r;
+
+	if (value != NULL)
+		return value;
+	json_repair(text, len, &r);
+	if (r.changed)
+		value = json_loadb(r.text, r.len, flags, NULL);
+	free(r.text);
+	return value;
+}

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include <jansson.h>
+
 /*
  * Some JSON is valid but refused by jansson: escapes of lone surrogates
  * (JavaScript clients send them), integers beyond 64 bits, numbers beyond
@@ -21,5 +23,9 @@ struct json_repair {
 
 /* Never fails: what cannot be followed is copied. */
 void	json_repair(const char *, size_t len, struct json_repair *);
+
+/* json_loadb(3), with the error of the text as it came, that takes all of valid
+ * JSON but for what the flags refuse. */
+json_t	*json_load(const char *, size_t len, size_t flags, json_error_t *);
 
 #endif

@@ -399,3 +399,22 @@ def test_an_effect_that_the_policy_refuses(client):
     assert answer.verdict == "denied" and answer.stdout == "1\n", answer
     assert "policy restricted refuses what the program did at line 4" in \
         answer.text.lower(), answer
+
+
+def test_all_of_json_is_taken_over_http(web):
+    """Also what our library refuses, as over MCP."""
+    def ask(path, body):
+        return web.post(path, body.encode(), Content_Type="application/json")
+    status, reply = ask("/run", r'{"code": "print(ascii(input()))", '
+        r'"stdin": "a\ud800b"}')
+    assert (status, reply["stdout"]) == (200, "'a\\ufffdb'\n")
+    status, reply = ask("/run", '{"code": "1", "timeout": 1e999}')
+    assert status == 400 and "timeout must be" in reply["error"]
+    status, reply = ask("/eval", r'{"input": "print(ascii(\"\ud800\"))"}')
+    assert status == 200 and "ufffd" in reply["stdout"]
+    for body, kind in (("null", "null"), ("5", "a number"), ("[]", "an array")):
+        status, reply = ask("/run", body)
+        assert status == 400 and "not %s." % kind in reply["error"], reply
+    for body in ('{"code": "1", "code": "2"}', "{", ""):
+        status, reply = ask("/run", body)
+        assert status == 400 and "The body is no JSON" in reply["error"]
