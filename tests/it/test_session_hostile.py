@@ -6,6 +6,7 @@ processes must be gone when it is stopped, and no other session may notice.
 """
 
 import contextlib
+import os
 
 import pytest
 
@@ -30,6 +31,13 @@ def daemon(request, host):		# noqa: F811
         yield daemon
 
 
+# abort() blocks all signals first since then, SIGSYS, too: where a call of a
+# session has no pid namespace nobody can do for it what the filter refuses,
+# and it dies of the refusal.
+ABORTS_BLIND = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION")
+    .split()[1].split(".")[:2]) >= (2, 41)
+
+
 def isolated():
     return [p for p in programs() if p.values[2] == "isolated" and
         p.values[1].get("with") != "victim"]
@@ -37,6 +45,8 @@ def isolated():
 
 @pytest.mark.parametrize("path, header, policy", isolated())
 def test_program(daemon, host, judge, path, header, policy):	# noqa: F811
+    if ABORTS_BLIND and path.stem == "016_abort" and daemon.tier == "medium":
+        pytest.skip("this C library aborts with SIGSYS blocked")
     wanted = [c for c in canaries.parse_canaries(header["canary"])
         if c[0] != "latency-ok"]
     watch = canaries.Watch(host, daemon, wanted)
