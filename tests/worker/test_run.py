@@ -640,6 +640,8 @@ REFUSED = [
     ("from subprocess import run", "import of subprocess"),
     ("import _io", "import of _io"),
     ("print(().__class__)", "attribute __class__"),
+    ("match 1:\n    case int(__class__=c): print(c)", "attribute __class__"),
+    ("match 'x':\n    case str(format=f): print(f)", "format()"),
     ("g = (x for x in ())\ng.gi_frame", "attribute gi_frame"),
     ("print(math._x)", "attribute _x"),
     ("'{0.__init__}'.format(1)", "format()"),

@@ -19,7 +19,7 @@ imaplib telnetlib xmlrpc socketserver webbrowser tempfile glob fnmatch
 fileinput linecache traceback tracemalloc trace pdb bdb cProfile profile
 timeit runpy pkgutil zipimport zipfile tarfile shelve dbm sqlite3 copyreg
 weakref atexit site sysconfig platform getpass pwd grp syslog logging warnings
-cffi numba distutils setuptools pip""".split())
+cffi numba distutils setuptools pip annotationlib compression""".split())
 
 BOUND = {"math": "math", "statistics": "statistics", "datetime": "datetime",
          "decimal": "decimal", "fractions": "fractions",
@@ -51,13 +51,11 @@ def _check_root(node, name):
                 "collections, numpy, pandas, scipy and sympy")
 
 
-def _check_attribute(node):
-    name = node.attr
+def _check_attribute(node, name, text):
     if name.startswith("_") or name.startswith(FRAME_ATTRIBUTES):
         _refuse(node, "the attribute %s" % name, "use public attributes "
                 "only")
     if name in FORMATTERS:
-        text = node.value
         if (not isinstance(text, ast.Constant)
                 or not isinstance(text.value, str)
                 or "._" in text.value or "[_" in text.value):
@@ -68,7 +66,10 @@ def _check_attribute(node):
 def _check(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            _check_attribute(node)
+            _check_attribute(node, node.attr, node.value)
+        elif isinstance(node, ast.MatchClass):
+            for name in node.kwd_attrs:
+                _check_attribute(node, name, None)
         elif isinstance(node, ast.Name) and node.id.startswith("__"):
             if node.id != "__name__":
                 _refuse(node, "the name %s" % node.id,
