@@ -46,6 +46,25 @@ py_weakref_get(PyObject *ref)
 #endif
 }
 
+/* Whether no thread is left that threading._shutdown() would wait for; dict
+ * is the module's. */
+static inline int
+py_threads_are_over(PyObject *dict)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+	PyThreadState *ts =
+	    PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+	return ts != NULL && PyThreadState_Next(ts) == NULL;
+#else
+	/* Made anew in each fork, without the main thread's own. */
+	PyObject *locks = PyDict_GetItemString(dict, "_shutdown_locks");
+
+	return locks != NULL && PyAnySet_Check(locks) &&
+	    PySet_GET_SIZE(locks) == 0;
+#endif
+}
+
 /* What CPython says when its last flush of standard output fails. */
 #if PY_VERSION_HEX >= 0x030e0000
 #define PY_IN_FLUSH	"while flushing sys.stdout"

@@ -127,14 +127,9 @@ pyend_init(void)
 static int
 threads_idle(void)
 {
-	PyObject *locks;
-
 	if (threads.dict == NULL || threads.atexits == NULL)
 		return 0;
-	/* Made anew in each fork, without the main thread's own. */
-	locks = PyDict_GetItemString(threads.dict, "_shutdown_locks");
-	return locks != NULL && PyAnySet_Check(locks) &&
-	    PySet_GET_SIZE(locks) == 0 &&
+	return py_threads_are_over(threads.dict) &&
 	    PyDict_GetItemString(threads.dict, "_shutdown") ==
 	    threads.shutdown &&
 	    PyList_GET_SIZE(threads.atexits) == threads.natexits;
