@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <event2/buffer.h>
@@ -42,6 +43,7 @@ struct install {
 	struct event		*ev_timeout;
 	int			 timed_out;
 	int			 exited;
+	int			 status;	/* as from wait(2), then */
 	int			 has_result;
 	struct install_result	 result;
 	char			*why;		/* NULL unless it failed */
@@ -325,7 +327,15 @@ stop_reading(struct install *in)
 static void
 finish(struct install *in)
 {
-	if (!in->has_result)
+	char sentence[160];
+
+	if (!in->has_result && WIFSIGNALED(in->status)) {
+		snprintf(sentence, sizeof sentence, "The installer of "
+		    "packages was ended by signal %d (%s), as it may be for "
+		    "want of memory; try again.", WTERMSIG(in->status),
+		    strsignal(WTERMSIG(in->status)));
+		fail(in, sentence, "");
+	} else if (!in->has_result)
 		fail(in, "The installer of packages ended without a word; "
 		    "the log of the server may say why.", "");
 	in->observer->done(in->why == NULL ? &in->result : NULL, in->why,
@@ -394,6 +404,7 @@ install_exited(struct install *in, const struct msg_INSTALL_EXITED *m)
 	if (m->install != in->id || in->exited)
 		return;
 	in->exited = 1;
+	in->status = (int)m->status;
 	if (m->error != 0)
 		say_not_started(in, (int)m->error);
 	event_del(in->ev_timeout);

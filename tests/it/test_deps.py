@@ -401,6 +401,7 @@ def test_a_killed_installer_is_told_and_leaves_nothing(wheels, store):
         os.kill(found[0].pid, signal.SIGKILL)
         answer = client.finish(ident)
         assert answer.is_error and answer.verdict == "install", answer
+        assert "ended by signal 9 (Killed)" in answer.text
         assert not environments(store)
         assert client.run("import huge_one.x", dependencies=["huge-one"]
             ).receipt["exception"] == "ModuleNotFoundError"
