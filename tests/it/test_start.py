@@ -211,17 +211,17 @@ def test_many_wait():
 def test_sessions_and_packages_wait_for_a_warm_one():
     """And let those pass that need not."""
     with Held() as held, held.daemon.connect() as client:
-        session = client.request("tools/call", {"name":
-            "sandbox_initialize", "arguments": {}})
+        text = client.rpc("tools/call", {"name": "sandbox_initialize",
+            "arguments": {}})["result"]["content"][0]["text"]
+        handle = re.search(r"[0-9a-z]+_[0-9a-f]{32}", text)[0]
+        first = client.start(ASK, session_id=handle)
         listing = client.request("tools/call", {"name": "list_packages",
             "arguments": {}})
         assert client.run(ASK).stdout == EARLY
         assert client.run(ASK).stdout == EARLY
-        assert not client.answered(session) and not client.answered(listing)
+        assert not client.answered(first) and not client.answered(listing)
         held.release()
-        text = client.answer(session)["result"]["content"][0]["text"]
-        handle = re.search(r"[0-9a-z]+_[0-9a-f]{32}", text)[0]
-        assert client.run(ASK, session_id=handle).stdout == WARM
+        assert client.finish(first).stdout == WARM
         assert "Python 3" in client.answer(listing)["result"]["content"][0][
             "text"]
 
