@@ -55,7 +55,7 @@ X(log_level, STR, "log.level", "info", 0, 0, RELOAD,			\
   "error, warn, info or debug.")					\
 X(pool_warm, UINT, "pool.warm", "4", 1, 4096, RELOAD,			\
   "Idle workers kept ready: forked, confined and parked.")		\
-X(pool_prefault, UINT, "pool.prefault", "2", 0, 4096, RELOAD,		\
+X(pool_prefault, UINT, "pool.prefault", "1", 0, 4096, RELOAD,		\
   "Idle workers, those that take the next jobs, that touch ahead the memory which libraries use first, while nothing else is to be done; 0 for none.") \
 X(pool_max, UINT, "pool.max", "16", 1, 4096, RELOAD,			\
   "Jobs that may run at once.")						\

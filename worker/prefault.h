@@ -31,10 +31,12 @@ struct prefault_counts {
 	unsigned	failed;		/* programs */
 };
 
+enum { PREFAULT_ALL, PREFAULT_WRITTEN };
+
 /*
  * In the zygote: has rehearse(i) called in a fork of its own for each i below
- * n, and keeps what they touched for the workers to come; those that return -1
- * do not count.  prepare() comes
+ * n, and keeps what at least two of them touched for the workers to come: for one
+ * that returns PREFAULT_WRITTEN only what it wrote to, for -1 nothing.  prepare() comes
  * before it in each fork: what a worker touches in any case is not recorded.
  * Needs /proc.  -1 with errno; then workers have nothing to touch.
  */

@@ -17,6 +17,8 @@
 
 /* Pages that the kernel maps around one that is read. */
 #define AROUND_PAGES	16
+/* What fewer programs touch is their own affair. */
+#define VOTES_MIN	2
 /* More than any rehearsal touches. */
 #define PAGES_MAX	(1u << 20)
 
@@ -116,6 +118,17 @@ subtract(struct touched_page *after, size_t n,
 	return kept;
 }
 
+static size_t
+keep_written(struct touched_page *page, size_t n)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < n; i++)
+		if (page[i].how == PAGE_WRITTEN)
+			page[kept++] = page[i];
+	return kept;
+}
+
 static void
 run_program(void *arg, int fd)
 {
@@ -123,14 +136,17 @@ run_program(void *arg, int fd)
 	struct touched_page *before, *after;
 	size_t nruns, nbefore, n;
 	struct page_run *runs;
+	int what;
 
 	p->prepare();
 	if (pagemap_runs(&runs, &nruns) == -1 ||
 	    pagemap_touched(runs, nruns, &before, &nbefore) == -1 ||
-	    p->rehearse(p->number) == -1 ||
+	    (what = p->rehearse(p->number)) == -1 ||
 	    pagemap_touched(runs, nruns, &after, &n) == -1)
 		return;
 	n = subtract(after, n, before, nbefore);
+	if (what == PREFAULT_WRITTEN)
+		n = keep_written(after, n);
 	send_bytes(fd, after, n * sizeof *after);
 }
 
@@ -142,13 +158,19 @@ by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static int
+is_written(const struct vote *v)
+{
+	return v->written >= VOTES_MIN;
+}
+
 /* How common a page is: in steps, so that neighbours stay together. */
 static unsigned
 rank(const struct vote *v)
 {
 	unsigned votes = v->written + v->read;
 
-	return votes > 6 ? 3 : votes > 3 ? 2 : votes > 1 ? 1 : 0;
+	return votes > 6 ? 3 : votes > 3 ? 2 : votes >= VOTES_MIN ? 1 : 0;
 }
 
 /* Those that most programs touched come first; of equal ones those that are
@@ -160,8 +182,8 @@ by_votes(const void *a, const void *b)
 
 	if (rank(x) != rank(y))
 		return rank(x) > rank(y) ? -1 : 1;
-	if ((x->written > 0) != (y->written > 0))
-		return x->written > 0 ? -1 : 1;
+	if (is_written(x) != is_written(y))
+		return is_written(x) ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
@@ -202,7 +224,7 @@ static void
 add_page(const struct vote *page)
 {
 	struct prefault_range *r = NULL;
-	int written = page->written > 0;
+	int written = is_written(page);
 
 	if (prefault_nranges > 0)
 		r = &prefault_ranges[prefault_nranges - 1];
@@ -252,7 +274,7 @@ direct(void *arg, int fd)
 			found.failed++;
 	}
 	count_votes(&v);
-	for (at = 0; at < v.npages; at++)
+	for (at = 0; at < v.npages && rank(&v.page[at]) > 0; at++)
 		add_page(&v.page[at]);
 	memcpy(found.ranges, prefault_ranges, sizeof found.ranges);
 	send_bytes(fd, &found, offsetof(struct finding, ranges) +

@@ -13,7 +13,7 @@
 #include "runtime.h"
 #include "runtime_private.h"
 
-static PyObject	*programs;	/* list of bytes */
+static PyObject	*programs;	/* list of (bytes, whether it is short) */
 
 int
 runtime_rehearse_init(void)
@@ -37,14 +37,18 @@ prepare(void)
 static int
 rehearse(unsigned i)
 {
-	PyObject *text = PyList_GET_ITEM(programs, i);
+	PyObject *program = PyList_GET_ITEM(programs, i);
+	PyObject *text = PyTuple_GET_ITEM(program, 0);
+	int is_short = PyTuple_GET_ITEM(program, 1) == Py_True;
 	struct pyjob job = { .path = runtime_program_path() };
 
 	job.source.data = PyBytes_AS_STRING(text);
 	job.source.len = PyBytes_GET_SIZE(text);
 	pyjob_run(&job);
 	pyend_run(&job);
-	return job.status == 0 ? 0 : -1;
+	if (job.status != 0)
+		return -1;
+	return is_short ? PREFAULT_ALL : PREFAULT_WRITTEN;
 }
 
 void

@@ -11,7 +11,7 @@ import harness
 
 WARM = 4
 OPTIONS = dict(harness.LIGHT, **{"pool.warm": str(WARM), "log.level":
-    "debug"})
+    "debug", "pool.prefault": "2"})
 PROGRAM = """import json, random, sys
 print(json.dumps({"a": [1, 2.5]}), sorted({3, 1, 2}), sys.argv == [sys.argv[0]])
 try:

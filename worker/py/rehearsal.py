@@ -1,7 +1,11 @@
 """Small programs of the kinds that are asked for most, to find out which
 memory programs touch.  Each is run once in a fork of the zygote (prefault.h);
-what it prints goes nowhere.  Several of one library, so that what they have
-in common comes first: (module that must be loaded, text)."""
+what it prints goes nowhere.  Several of one library, since what only one of
+all touches is left out: (module that must be loaded, text)."""
+
+# Their programs take so long that what they only read costs them little, while
+# to have it mapped ahead would take much of the memory of a waiting worker.
+LONG = ("sympy", "matplotlib.pyplot")
 
 PROGRAMS = (
     ("sys", """
@@ -41,6 +45,8 @@ a = np.array([[4.0, 1.0], [1.0, 3.0]])
 b = np.arange(12).reshape(3, 4)
 print(np.linalg.solve(a, np.array([1.0, 2.0])), np.linalg.eigvals(a))
 print(b.mean(axis=0), b @ b.T, b[b > 3].sum(), np.linspace(0, 1, 5))
+m = np.random.default_rng(3).normal(size=(110, 110)) + 5 * np.eye(110)
+print(np.linalg.solve(m, np.ones(110)).sum(), np.linalg.inv(m).trace())
 """),
     ("numpy", """
 import numpy as np
@@ -118,7 +124,7 @@ fig.tight_layout()
 
 
 def programs():
-    """The texts of those whose library is loaded."""
+    """[(text, whether it is short)] of those whose library is loaded."""
     import sys
-    return [text.encode() for module, text in PROGRAMS
+    return [(text.encode(), module not in LONG) for module, text in PROGRAMS
             if module in sys.modules]
