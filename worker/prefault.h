@@ -35,10 +35,11 @@ enum { PREFAULT_ALL, PREFAULT_WRITTEN };
 
 /*
  * In the zygote: has rehearse(i) called in a fork of its own for each i below
- * n, and keeps what at least two of them touched for the workers to come: for one
- * that returns PREFAULT_WRITTEN only what it wrote to, for -1 nothing.  prepare() comes
- * before it in each fork: what a worker touches in any case is not recorded.
- * Needs /proc.  -1 with errno; then workers have nothing to touch.
+ * n, and keeps for the workers to come what at least two of them touched, or
+ * one wrote to that takes short (PREFAULT_ALL).  Of one that returns
+ * PREFAULT_WRITTEN only that counts, of one that returns -1 nothing.
+ * prepare() comes before it in each fork: what a worker touches in any case
+ * is not recorded.  Needs /proc.  -1 with errno; then workers have nothing to touch.
  */
 int	prefault_record(unsigned n, void (*prepare)(void),
 	    int (*rehearse)(unsigned i), struct prefault_counts *);

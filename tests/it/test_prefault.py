@@ -93,7 +93,8 @@ def test_without_compaction_there_is_nothing_to_touch():
 
 
 def test_memory_limit_bounds_it():
-    with daemon_with(limits_memory="8m") as (daemon, client):
+    with daemon_with(limits_memory="8m", python_modules="numpy") as (daemon,
+            client):
         daemon.wait_log("programs rehearsed")
         # An eighth of that is less than all that there is to touch.
         at_rest(client, 0)
@@ -116,7 +117,9 @@ def test_calls_come_first(daemon, client):
 
 
 def test_reload():
-    with harness.Daemon(OPTIONS, conf="pool.prefault = 0\n") as daemon, \
+    options = dict(OPTIONS)
+    del options["pool.prefault"]
+    with harness.Daemon(options, conf="pool.prefault = 0\n") as daemon, \
             daemon.connect() as client:
         at_rest(client, 0)
         for heads in (3, 1, 0):

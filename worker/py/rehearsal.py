@@ -1,7 +1,7 @@
 """Small programs of the kinds that are asked for most, to find out which
 memory programs touch.  Each is run once in a fork of the zygote (prefault.h);
-what it prints goes nowhere.  Several of one library, since what only one of
-all touches is left out: (module that must be loaded, text)."""
+what it prints goes nowhere.  Several of one library, since what only one
+touches is mostly left out: (module that must be loaded, text)."""
 
 # Their programs take so long that what they only read costs them little, while
 # to have it mapped ahead would take much of the memory of a waiting worker.
