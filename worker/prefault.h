@@ -39,7 +39,8 @@ enum { PREFAULT_ALL, PREFAULT_WRITTEN };
  * one wrote to that takes short (PREFAULT_ALL).  Of one that returns
  * PREFAULT_WRITTEN only that counts, of one that returns -1 nothing.
  * prepare() comes before it in each fork: what a worker touches in any case
- * is not recorded.  Needs /proc.  -1 with errno; then workers have nothing to touch.
+ * is not recorded.  Needs /proc.  -1 with errno; then workers have nothing to
+ * touch.
  */
 int	prefault_record(unsigned n, void (*prepare)(void),
 	    int (*rehearse)(unsigned i), struct prefault_counts *);
