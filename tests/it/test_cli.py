@@ -159,6 +159,8 @@ def test_any_umask_of_whoever_starts_it(umask):
         assert answer.verdict == "ok", answer
 
 
+@pytest.mark.skipif(harness.sanitized(), reason="a sanitizer takes more memory "
+    "than the limit leaves")
 def test_what_does_not_start_is_not_called_busy():
     with harness.Daemon(dict(harness.LIGHT, **{"queue.timeout": "1s"}),
             prefix=started_by("ulimit -d 8192")) as daemon:

@@ -470,6 +470,8 @@ def test_nothing_is_served_where_the_self_test_fails(early):
         assert bool(ready(held.daemon)) <= (early == "off")
 
 
+@pytest.mark.skipif("sandbox.without" not in harness.effective_conf(),
+    reason="needs --enable-test-hooks")
 def test_nothing_is_served_below_the_minimum():
     with Held({"sandbox.minimum": "strong+", "sandbox.without": "landlock"},
             arguments=("-d",)) as held:
