@@ -185,11 +185,17 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 }
 
 int
+channel_all_sent(const struct channel *ch)
+{
+	return evbuffer_get_length(ch->out) == 0;
+}
+
+int
 channel_all_read(const struct channel *ch)
 {
 	int unread;
 
-	return evbuffer_get_length(ch->out) == 0 && !ch->reset &&
+	return channel_all_sent(ch) && !ch->reset &&
 	    ioctl(ch->sock, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 

@@ -26,6 +26,8 @@ void		 channel_free(struct channel **);
 /* Sends a frame, at once as far as the socket takes it; the writer is
  * consumed. */
 void		 channel_send(struct channel *, struct writer *);
+/* Whether all that was sent has left: not where the peer was gone. */
+int		 channel_all_sent(const struct channel *);
 /*
  * Whether the peer has read all that was sent.  Once it is gone this holds
  * for what it had read until then, but only after channel_drain().  Says so,

@@ -408,8 +408,9 @@ worker_proc_refused(struct worker_proc *w, const char *why)
 	w->observer->exited(w, w->arg);
 }
 
-/* A job that no worker has begun may go to another one. */
-#define TRIES_MAX	3
+/* A job that no worker has begun may go to another one.  That a worker was dead
+ * before it was sent is not the job's doing, and counts for nothing. */
+#define TRIES_MAX	5
 
 /* The program runs once its worker has read all of the job.  A link that was
  * closed for a bad frame was the program's own. */
@@ -426,6 +427,8 @@ settle_job(struct worker_proc *w, int status, int oom)
 
 	job->worker = NULL;
 	if (!has_begun(w) && !job->condemned && job->tries < TRIES_MAX) {
+		if (!channel_all_sent(w->channel))
+			job->tries--;
 		w->job = NULL;
 		job->started_us = 0;
 		w->observer->returned(w, job, w->arg);
