@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <sched.h>
@@ -22,13 +23,18 @@
 /* In a child: 0, or the errno of the step that failed. */
 typedef int (*probe_fn)(const void *);
 
-/* Runs one attempt in a child; 0 if it worked, else its errno. */
+/* Attempts whose child somebody killed, which says nothing of the layer. */
+#define KILLED_MAX	3
+
+/* Runs one attempt in a child; 0 if it worked, else its errno.  *killed if
+ * that is not known, because the child was killed. */
 static int
-try_in_child(probe_fn attempt, const void *arg)
+try_once(probe_fn attempt, const void *arg, int *killed)
 {
-	int fds[2], err = EIO, status;
+	int fds[2], err = EIO, status = 0;
 	pid_t pid;
 
+	*killed = 0;
 	if (pipe(fds) == -1)
 		return errno;
 	pid = fork();
@@ -46,6 +52,21 @@ try_in_child(probe_fn attempt, const void *arg)
 			;
 	}
 	close(fds[0]);
+	*killed = err == EIO && WIFSIGNALED(status) &&
+	    WTERMSIG(status) == SIGKILL;
+	return err;
+}
+
+static int
+try_in_child(probe_fn attempt, const void *arg)
+{
+	int i, err = EIO, killed;
+
+	for (i = 0; i < KILLED_MAX; i++) {
+		err = try_once(attempt, arg, &killed);
+		if (!killed)
+			break;
+	}
 	return err;
 }
 
