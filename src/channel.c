@@ -27,6 +27,7 @@ struct channel {
 	void		*arg;
 	int		 closed;
 	int		 reset;		/* the peer has left something unread */
+	int		 dropped;	/* something was sent after the end */
 	int		*freed;		/* set when freed inside a callback */
 };
 
@@ -85,6 +86,7 @@ channel_send(struct channel *ch, struct writer *w)
 {
 	ssize_t n = 0;
 
+	ch->dropped |= ch->closed;
 	if (!ch->closed && evbuffer_get_length(ch->out) == 0) {
 		n = send(ch->sock, w->buf.data, w->buf.size, MSG_NOSIGNAL);
 		if (n == -1)
@@ -187,7 +189,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 int
 channel_all_sent(const struct channel *ch)
 {
-	return evbuffer_get_length(ch->out) == 0;
+	return evbuffer_get_length(ch->out) == 0 && !ch->dropped;
 }
 
 int

@@ -353,9 +353,12 @@ on_closed(struct channel *ch, const char *why, void *arg)
 {
 	struct worker_proc *w = arg;
 
-	/* A plain end says nothing yet: the kernel's word will come. */
+	/* A plain end says nothing yet: the kernel's word will come.  But a
+	 * worker that waited for a job gets none any more. */
 	if (why != NULL)
 		broken(w, why);
+	else if (w->state == WORKER_PARKED && w->host == NULL)
+		worker_proc_discard(w);
 }
 
 static void
