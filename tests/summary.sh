@@ -1,7 +1,7 @@
 #!/bin/sh
 # summary.sh BROKEN-CHECKS DISTCHECK-FAILED BUILD-DIR...
 # Adds up what "make check" left in each build directory, prints the failures
-# and then one line of numbers; exit status 1 if anything failed.  A pytest
+# with the ends of their logs and then one line of numbers; exit status 1 if anything failed.  A pytest
 # file or a cmocka program counts with each of its cases, a script as one.
 set -eu
 
@@ -39,6 +39,15 @@ find "$@" -path '*/adder-[0-9]*' -prune -o -path '*/tests/*.trs' -print |
 		close(log_file)
 	}
 
+	# What a failure says of itself stands at the end of its log.
+	function show_end(log_file,    line, kept, n, i) {
+		while ((getline line <log_file) > 0)
+			kept[n++ % END_LINES] = line
+		close(log_file)
+		for (i = n > END_LINES ? n - END_LINES : 0; i < n; i++)
+			print "  " kept[i % END_LINES]
+	}
+
 	{
 		trs = $0
 		log_file = trs
@@ -55,6 +64,7 @@ find "$@" -path '*/adder-[0-9]*' -prune -o -path '*/tests/*.trs' -print |
 		}
 		if (result !~ /^(PASS|SKIP)/) {
 			print "FAILED: " log_file
+			show_end(log_file)
 			if (bad == 0)
 				bad = 1
 		}
@@ -74,4 +84,4 @@ find "$@" -path '*/adder-[0-9]*' -prune -o -path '*/tests/*.trs' -print |
 		    passed, failed, skipped
 		exit failed > 0 || passed <= 1
 	}
-' broken="$broken" distcheck="$distcheck" -
+' END_LINES=40 broken="$broken" distcheck="$distcheck" -

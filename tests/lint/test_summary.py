@@ -18,7 +18,7 @@ def summary(tmp_path, tests, broken=0, distcheck=0):
     result = subprocess.run(
         ["sh", SUMMARY, str(broken), str(distcheck), tmp_path / "build"],
         capture_output=True, text=True, timeout=20)
-    return result.stdout.splitlines()[-1], result.returncode
+    return result.stdout.splitlines(), result.returncode
 
 
 @pytest.mark.parametrize("tests, line, status", [
@@ -39,16 +39,25 @@ def summary(tmp_path, tests, broken=0, distcheck=0):
     ([], "1 passed, 0 failed, 0 skipped", 1),
 ])
 def test_results_are_added_up(tmp_path, tests, line, status):
-    assert summary(tmp_path, tests) == (line, status)
+    lines, code = summary(tmp_path, tests)
+    assert (lines[-1], code) == (line, status)
 
 
 def test_a_check_that_did_not_get_to_its_tests_is_a_failure(tmp_path):
     tests = [("PASS", "")]
     assert summary(tmp_path, tests, broken=1) == (
-        "2 passed, 1 failed, 0 skipped", 1)
+        ["2 passed, 1 failed, 0 skipped"], 1)
 
 
 def test_distcheck_counts(tmp_path):
     tests = [("PASS", "")]
     assert summary(tmp_path, tests, distcheck=1) == (
-        "1 passed, 1 failed, 0 skipped", 1)
+        ["FAILED: make distcheck", "1 passed, 1 failed, 0 skipped"], 1)
+
+
+def test_a_failure_shows_the_end_of_its_log(tmp_path):
+    log = "".join(f"line {n}\n" for n in range(100)) + "1 failed in 0.1s\n"
+    lines, _ = summary(tmp_path, [("FAIL", log), ("PASS", "fine\n")])
+    assert lines[0].startswith("FAILED: ")
+    assert lines[1:-1] == [f"  line {n}" for n in range(61, 100)] + [
+        "  1 failed in 0.1s"]
