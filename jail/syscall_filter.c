@@ -22,12 +22,11 @@
 
 #include <seccomp.h>
 
+#include "filter_shorten.h"
 #include "syscall_filter.h"
 #include "syscall_policy.h"
 
-/* Stands for the process's own pid until filter_patch_pid(); no pid is
- * ever this large (PID_MAX_LIMIT is 2^22). */
-#define OWN_PID		0x5adde40u
+#define OWN_PID		FILTER_OWN_PID
 #define LOW32		0xffffffffu
 /* The rest of a socket's type are flags (socket(2)). */
 #define SOCK_TYPE_MASK	0xfu
@@ -459,7 +458,7 @@ export_filter(scmp_filter_ctx ctx, struct syscall_filter *f)
 }
 
 int
-filter_build(const struct filter_options *o, struct syscall_filter *f)
+filter_compile(const struct filter_options *o, struct syscall_filter *f)
 {
 	scmp_filter_ctx ctx = seccomp_init(
 	    o->installer || o->zygote ? SCMP_ACT_ERRNO(EPERM) :
@@ -480,37 +479,14 @@ filter_build(const struct filter_options *o, struct syscall_filter *f)
 	return rv < 0 ? -1 : 0;
 }
 
-void
-filter_free(struct syscall_filter *f)
-{
-	free(f->insns);
-	memset(f, 0, sizeof *f);
-}
-
-void
-filter_patch_pid(struct syscall_filter *f, pid_t pid)
-{
-	unsigned i;
-
-	for (i = 0; i < f->n; i++)
-		if (BPF_CLASS(f->insns[i].code) == BPF_JMP &&
-		    f->insns[i].k == OWN_PID)
-			f->insns[i].k = pid;
-}
-
 int
-filter_load(const struct syscall_filter *f)
+filter_build(const struct filter_options *o, struct syscall_filter *f)
 {
-	struct sock_fprog prog = { .len = f->n, .filter = f->insns };
-
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
-}
-
-int
-filter_load_gated(const struct syscall_filter *f)
-{
-	struct sock_fprog prog = { .len = f->n, .filter = f->insns };
-
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-	    SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+	if (filter_compile(o, f) == -1)
+		return -1;
+	if (filter_shorten(f) == 0)
+		return 0;
+	filter_free(f);
+	errno = ENOMEM;
+	return -1;
 }
