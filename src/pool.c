@@ -108,6 +108,16 @@ begin_workers(struct pool *p, unsigned n)
 	}
 }
 
+static unsigned
+calls_of_sessions(const struct pool *p)
+{
+	struct sandboxes_counts c = { .busy = 0 };
+
+	if (p->sandboxes != NULL)
+		sandboxes_counts(p->sandboxes, &c);
+	return c.busy;
+}
+
 /* How long to wait until there is something to ask for. */
 static uint64_t
 prefault(struct pool *p, const struct refill_state *s)
@@ -118,7 +128,7 @@ prefault(struct pool *p, const struct refill_state *s)
 		heads = p->prefault_max;
 	if (p->prefaulting != NULL || heads == 0)
 		return 0;
-	wait = pool_prefault_wait_us(s);
+	wait = pool_prefault_wait_us(s, calls_of_sessions(p));
 	if (wait == 0)
 		p->prefaulting = pool_prefault_ask(&p->workers, heads,
 		    p->conf);

@@ -12,8 +12,11 @@
  * is no job's to miss. */
 #define MEMORY_PART	8
 
+/* Calls of sessions end without a word to the pool. */
+#define CALLS_AGAIN_US	10000
+
 uint64_t
-pool_prefault_wait_us(const struct refill_state *s)
+pool_prefault_wait_us(const struct refill_state *s, unsigned calls)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned others = cpus > 2 ? cpus - 2 : 0;
@@ -21,7 +24,7 @@ pool_prefault_wait_us(const struct refill_state *s)
 	/* One CPU is for the worker that is asked, one for adderd. */
 	if (s->queued > 0 || s->starting > 0 || s->busy > others)
 		return PREFAULT_NOT_NOW;
-	return refill_quiet_us(s);
+	return s->busy + calls > others ? CALLS_AGAIN_US : refill_quiet_us(s);
 }
 
 static uint64_t

@@ -16,9 +16,11 @@ struct refill_state;
 
 #define PREFAULT_NOT_NOW	UINT64_MAX
 
-/* How long to wait before a worker may be asked, microseconds; 0 for not at
- * all, PREFAULT_NOT_NOW until something happens. */
-uint64_t	pool_prefault_wait_us(const struct refill_state *);
+/* How long to wait before a worker may be asked, microseconds, beside so many
+ * calls of sessions; 0 for not at all, PREFAULT_NOT_NOW until something
+ * happens. */
+uint64_t	pool_prefault_wait_us(const struct refill_state *,
+		    unsigned calls);
 /* Asks the next of the first heads workers for its next pages.  The worker
  * asked, or NULL if none has any left. */
 struct worker_proc *pool_prefault_ask(struct worker_list *, uint64_t heads,

@@ -8,6 +8,7 @@ import signal
 import pytest
 
 import harness
+from sessions import Session
 
 WARM = 4
 OPTIONS = dict(harness.LIGHT, **{"pool.warm": str(WARM), "log.level":
@@ -26,6 +27,10 @@ PRINTED = '{"a": [1, 2.5]} [1, 2, 3] True\nKeyError(\'x\')\n'
 def workers(client):
     status = client.rpc("adder/status")["result"]
     return status["workers"]
+
+
+def sessions_busy(client):
+    return client.rpc("adder/status")["result"]["sessions"]["busy"]
 
 
 def at_rest(client, prefaulted):
@@ -114,6 +119,27 @@ def test_calls_come_first(daemon, client):
     for i, ident in enumerate(idents):
         assert client.finish(ident).stdout == "%d\n" % i
     at_rest(client, 2)
+
+
+def test_calls_of_sessions_come_first():
+    """While they keep all CPUs but one busy no worker touches anything."""
+    with daemon_with() as (daemon, client), contextlib.ExitStack() as stack:
+        others = max(1, os.cpu_count() - 1)
+        idents = []
+        for _ in range(others):
+            session = stack.enter_context(Session(client))
+            idents.append(session.start("print(1, flush=True)\n"
+                "import time\ntime.sleep(3600)\n", timeout=60))
+        harness.eventually(lambda: workers(client)["busy"] == 0 and
+            sessions_busy(client) == others, "the sessions are busy")
+        for _ in range(3):
+            assert client.run(PROGRAM).stdout == PRINTED
+        at_rest(client, 0)
+        for _ in range(200):
+            assert workers(client)["prefaulted"] == 0
+        for ident in idents:
+            client.cancel(ident)
+        at_rest(client, 2)
 
 
 def test_reload():
