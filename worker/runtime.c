@@ -332,6 +332,9 @@ prefault(const struct msg_PREFAULT *m)
 
 	done.copied = prefault_step(m->pages, workerio_has_input);
 	done.more = prefault_has_more();
+	/* The caches hold what was copied: a job will want its own there. */
+	if (!done.more && !workerio_has_input())
+		run_trial();
 	workerio_PREFAULTED(&done);
 }
 
