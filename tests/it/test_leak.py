@@ -3,7 +3,8 @@
 import harness
 
 CALLS = 1000
-OPTIONS = dict(harness.LIGHT, **{"queue.max": "64"})
+WARM = 4
+OPTIONS = dict(harness.LIGHT, **{"queue.max": "64", "pool.warm": str(WARM)})
 
 
 def run_many(client, count, window=8):
@@ -18,12 +19,12 @@ def run_many(client, count, window=8):
         assert client.finish(ident).stdout == "%d\n" % number
 
 
-def settle(daemon):
-    """Wait until no worker comes or goes, then what each process holds."""
-    def steady():
-        seen = {p.pid for p in daemon.processes()}
-        return seen if seen == {p.pid for p in daemon.processes()} else None
-    harness.eventually(steady, "the pool is at rest")
+def settle(daemon, client):
+    """Wait until the pool is full and at rest, then what each process holds."""
+    def full():
+        w = client.rpc("adder/status")["result"]["workers"]
+        return (w["idle"], w["starting"], w["busy"]) == (WARM, 0, 0)
+    harness.eventually(full, "the pool is at rest")
     pids = {"adderd": daemon.pid, "keeper": daemon.keeper().pid,
         "zygote": daemon.zygote().pid}
     return {name: (harness.proc_fds(pid), harness.proc_status_kib(pid,
@@ -32,11 +33,11 @@ def settle(daemon):
 
 def test_a_thousand_calls(daemon, client):
     run_many(client, 100)
-    before = settle(daemon)
+    before = settle(daemon, client)
     run_many(client, CALLS)
 
     def fds_back():
-        now = settle(daemon)
+        now = settle(daemon, client)
         return now if all(now[n][0] <= before[n][0] for n in now) else None
     after = harness.eventually(fds_back, "descriptors are back at %r" %
         {name: row[0] for name, row in before.items()}, 5)
@@ -44,8 +45,8 @@ def test_a_thousand_calls(daemon, client):
         _, rss0, pid0 = before[name]
         assert pid == pid0, "%s was restarted" % name
         allowed = max(rss0 * 0.02, 256)
-        assert rss - rss0 <= allowed or harness.sanitized(), "%s grew by %d KiB of %d" % (name,
-            rss - rss0, rss0)
+        assert rss - rss0 <= allowed or harness.sanitized(), \
+            "%s grew by %d KiB of %d" % (name, rss - rss0, rss0)
     zombies = [p for p in harness.descendants(daemon.pid) if p.state == "Z"]
     harness.eventually(lambda: not [p for p in harness.descendants(daemon.pid)
         if p.state == "Z"], "zombies are reaped: %r" % zombies, 5)
