@@ -448,6 +448,7 @@ class Daemon:
         for key, value in self.options.items():
             argv += ["-o", "%s=%s" % (key, value)]
         argv += list(arguments) + (["--stdio"] if stdio else [])
+        self.started_at = time.monotonic()	# for the bench
         self.process = start_process(argv, cwd=self.top,
             stdin=subprocess.PIPE if stdio else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
