@@ -126,7 +126,8 @@ prefault(struct pool *p, const struct refill_state *s)
 
 	if (heads > p->prefault_max)
 		heads = p->prefault_max;
-	if (p->prefaulting != NULL || heads == 0)
+	if (p->prefaulting != NULL ||
+	    !pool_prefault_is_due(&p->workers, heads, p->conf))
 		return 0;
 	wait = pool_prefault_wait_us(s, calls_of_sessions(p));
 	if (wait == 0)

@@ -35,11 +35,10 @@ pages_max(const struct conf *conf)
 	return bytes == 0 ? UINT64_MAX : bytes / sysconf(_SC_PAGESIZE);
 }
 
-struct worker_proc *
-pool_prefault_ask(struct worker_list *workers, uint64_t heads,
-    const struct conf *conf)
+/* Of the first heads that wait, the first that has something left. */
+static struct worker_proc *
+find_next(const struct worker_list *workers, uint64_t heads, uint64_t max)
 {
-	uint64_t max = pages_max(conf), left;
 	struct worker_proc *w;
 
 	TAILQ_FOREACH(w, workers, entry) {
@@ -47,12 +46,29 @@ pool_prefault_ask(struct worker_list *workers, uint64_t heads,
 			continue;
 		if (heads-- == 0)
 			return NULL;
-		if (w->prefault_done || w->prefaulted >= max)
-			continue;
-		left = max - w->prefaulted;
-		worker_proc_prefault(w, left < PAGES_AT_ONCE ? left :
-		    PAGES_AT_ONCE);
-		return w;
+		if (!w->prefault_done && w->prefaulted < max)
+			return w;
 	}
 	return NULL;
+}
+
+int
+pool_prefault_is_due(const struct worker_list *workers, uint64_t heads,
+    const struct conf *conf)
+{
+	return find_next(workers, heads, pages_max(conf)) != NULL;
+}
+
+struct worker_proc *
+pool_prefault_ask(struct worker_list *workers, uint64_t heads,
+    const struct conf *conf)
+{
+	uint64_t max = pages_max(conf), left;
+	struct worker_proc *w = find_next(workers, heads, max);
+
+	if (w == NULL)
+		return NULL;
+	left = max - w->prefaulted;
+	worker_proc_prefault(w, left < PAGES_AT_ONCE ? left : PAGES_AT_ONCE);
+	return w;
 }

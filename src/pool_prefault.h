@@ -21,6 +21,9 @@ struct refill_state;
  * happens. */
 uint64_t	pool_prefault_wait_us(const struct refill_state *,
 		    unsigned calls);
+/* Whether one of the first heads workers has anything left to touch. */
+int		pool_prefault_is_due(const struct worker_list *,
+		    uint64_t heads, const struct conf *);
 /* Asks the next of the first heads workers for its next pages.  The worker
  * asked, or NULL if none has any left. */
 struct worker_proc *pool_prefault_ask(struct worker_list *, uint64_t heads,
